@@ -1,0 +1,176 @@
+"""A resource: a schema plus a strategy, as one immutable value.
+
+Built-in kinds, custom resources and kinds declared in Python all become a ``Resource``; validation, defaulting,
+tables, discovery and storage are each written once over it. A kind is one file in ``apis/`` that builds one of these
+and is named in one tuple.
+
+Hooks are plain functions of objects. ``obj`` is the new object and may be changed in place by ``prepare_*`` and
+``default``; ``old`` is what is stored and is never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from controlplane.apimachinery.identity import GVK, GVR, GroupResource, Obj
+from controlplane.apimachinery.validation.field import FieldError
+
+__all__ = ["STANDARD_VERBS", "Column", "Resource", "ResourceVersion", "Strategy", "Subresource", "object_attributes"]
+
+STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+def _nothing(_obj: Obj) -> None:
+    return None
+
+
+def _nothing_update(_obj: Obj, _old: Obj) -> None:
+    return None
+
+
+def _no_errors(_obj: Obj) -> list[FieldError]:
+    return []
+
+
+def _no_errors_update(_obj: Obj, _old: Obj) -> list[FieldError]:
+    return []
+
+
+def _no_warnings(_obj: Obj) -> Sequence[str]:
+    return ()
+
+
+def _false(_obj: Obj) -> bool:
+    return False
+
+
+def object_attributes(obj: Obj) -> Mapping[str, str]:
+    """The selectable fields every resource has: ``metadata.name`` and, if namespaced, ``metadata.namespace``."""
+    meta = obj["metadata"]
+    namespace = meta.get("namespace")
+    if namespace:
+        return {"metadata.name": meta["name"], "metadata.namespace": namespace}
+    return {"metadata.name": meta["name"]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """What one resource does beyond the generic rules. Every hook has a default that does nothing.
+
+    Order on create: ``default`` -> ``prepare_for_create`` -> generic metadata -> schema and ``validate`` ->
+    ``canonicalize``; on update likewise with ``prepare_for_update`` and ``validate_update``.
+
+    ``validate_name``: returns problems with ``metadata.name`` (second argument: it is a generateName prefix).
+    ``held``: something other than ``metadata.finalizers`` keeps a deleted object (a namespace's ``spec.finalizers``).
+    ``begin_deletion``: change the object when its deletion begins and it is held (a namespace turns Terminating).
+    """
+
+    default: Callable[[Obj], None] = _nothing
+    prepare_for_create: Callable[[Obj], None] = _nothing
+    prepare_for_update: Callable[[Obj, Obj], None] = _nothing_update
+    validate: Callable[[Obj], list[FieldError]] = _no_errors
+    validate_update: Callable[[Obj, Obj], list[FieldError]] = _no_errors_update
+    canonicalize: Callable[[Obj], None] = _nothing
+    warnings: Callable[[Obj], Sequence[str]] = _no_warnings
+    validate_name: Callable[[str, bool], Sequence[str]] | None = None
+    held: Callable[[Obj], bool] = _false
+    begin_deletion: Callable[[Obj], None] = _nothing
+    create_on_update: bool = False
+    unconditional_update: bool = True
+    ttl_seconds: Callable[[Obj], int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subresource:
+    """A part of an object with a path of its own (``status``, ``finalize``): get, patch or update of the same object.
+
+    ``strategy.prepare_for_update`` decides which fields may change: it resets all others from ``old``.
+    """
+
+    name: str
+    strategy: Strategy
+    verbs: tuple[str, ...] = ("get", "patch", "update")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a table. ``cell`` gives the JSON value from an object (and the time now, for ages).
+
+    ``priority`` 0 is always shown, 1 with ``-o wide``.
+    """
+
+    name: str
+    cell: Callable[[Obj], Any]
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceVersion:
+    """One served version. ``schema`` is an OpenAPI v3 structural schema (a JSON object, as in a CRD) of the whole
+    object; ``apiVersion``, ``kind`` and ``metadata`` need not be described."""
+
+    name: str
+    schema: Obj
+    served: bool = True
+    columns: tuple[Column, ...] = ()
+    deprecation_warning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """One resource of one group, in all its versions.
+
+    ``key_prefix``: where its objects are kept, below the store's prefix, without slashes at either end: ``configmaps``
+    for kube-apiserver's native resources, ``group/plural`` for all others.
+    ``attributes``: the selectable fields of an object; ``field_labels``: their names (the allowed field selectors).
+    ``volatile``: churns so much that its history has a ring budget of its own (events, leases).
+    ``generation``: a digest of everything that shapes stored bytes into served ones; encoded bytes of another
+    generation are not reused.
+    """
+
+    group: str
+    plural: str
+    singular: str
+    kind: str
+    namespaced: bool
+    versions: tuple[ResourceVersion, ...]
+    storage_version: str
+    key_prefix: str
+    list_kind: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = STANDARD_VERBS
+    strategy: Strategy = field(default_factory=Strategy)
+    subresources: tuple[Subresource, ...] = ()
+    attributes: Callable[[Obj], Mapping[str, str]] = object_attributes
+    field_labels: tuple[str, ...] = ("metadata.name", "metadata.namespace")
+    volatile: bool = False
+    generation: str = "1"
+
+    def __post_init__(self) -> None:
+        if not self.list_kind:
+            object.__setattr__(self, "list_kind", self.kind + "List")
+        if self.storage_version not in {v.name for v in self.versions}:
+            raise ValueError(f"{self.gr}: storage version {self.storage_version!r} is not one of its versions")
+
+    @property
+    def gr(self) -> GroupResource:
+        return GroupResource(self.group, self.plural)
+
+    def gvk(self, version: str) -> GVK:
+        return GVK(self.group, version, self.kind)
+
+    def gvr(self, version: str) -> GVR:
+        return GVR(self.group, version, self.plural)
+
+    def version(self, name: str) -> ResourceVersion | None:
+        """The served version of this name, or None."""
+        return next((v for v in self.versions if v.name == name and v.served), None)
+
+    def subresource(self, name: str) -> Subresource | None:
+        return next((s for s in self.subresources if s.name == name), None)

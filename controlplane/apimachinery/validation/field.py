@@ -1,0 +1,109 @@
+"""Field errors: what is wrong with one field, in the form and words that Kubernetes puts on the wire.
+
+Source: the texts and cause reasons of kubernetes/apimachinery ``util/validation/field``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import orjson
+
+__all__ = [
+    "FieldError",
+    "duplicate",
+    "forbidden",
+    "invalid",
+    "not_found",
+    "not_supported",
+    "required",
+    "too_long",
+    "too_many",
+    "type_invalid",
+]
+
+_PREFIX = {
+    "FieldValueNotFound": "Not found",
+    "FieldValueRequired": "Required value",
+    "FieldValueDuplicate": "Duplicate value",
+    "FieldValueInvalid": "Invalid value",
+    "FieldValueNotSupported": "Unsupported value",
+    "FieldValueForbidden": "Forbidden",
+    "FieldValueTooLong": "Too long",
+    "FieldValueTooMany": "Too many",
+    "InternalError": "Internal error",
+    "FieldValueTypeInvalid": "Invalid value",
+}
+_WITHOUT_VALUE = frozenset({"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError"})
+
+
+class FieldError(NamedTuple):
+    """One problem: ``reason`` is the wire's cause reason, ``field`` its path, ``value`` what was given."""
+
+    reason: str
+    field: str
+    value: Any = None
+    detail: str = ""
+
+    @property
+    def body(self) -> str:
+        """The text without the field path, as in a Status cause."""
+        head = _PREFIX[self.reason]
+        if self.reason not in _WITHOUT_VALUE:
+            head = f"{head}: {_quoted(self.value)}"
+        return f"{head}: {self.detail}" if self.detail else head
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body}"
+
+
+def _quoted(value: Any) -> str:
+    """A value as upstream prints it: strings quoted as Go's %q, numbers and booleans plain, the rest as JSON."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return orjson.dumps(value).decode()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    return orjson.dumps(value).decode()
+
+
+def not_found(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueNotFound", field, value)
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    return FieldError("FieldValueRequired", field, "", detail)
+
+
+def duplicate(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueDuplicate", field, value)
+
+
+def invalid(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueInvalid", field, value, detail)
+
+
+def type_invalid(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueTypeInvalid", field, value, detail)
+
+
+def not_supported(field: str, value: Any, allowed: list[str]) -> FieldError:
+    quoted = ", ".join(f'"{a}"' for a in sorted(allowed))
+    return FieldError("FieldValueNotSupported", field, value, f"supported values: {quoted}" if allowed else "")
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    return FieldError("FieldValueForbidden", field, "", detail)
+
+
+def too_long(field: str, limit: int) -> FieldError:
+    unit = "byte" if limit == 1 else "bytes"
+    return FieldError("FieldValueTooLong", field, "", f"may not be more than {limit} {unit}")
+
+
+def too_many(field: str, actual: int, limit: int) -> FieldError:
+    unit = "item" if limit == 1 else "items"
+    return FieldError("FieldValueTooMany", field, actual, f"must have at most {limit} {unit}")

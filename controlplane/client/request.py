@@ -1,0 +1,198 @@
+"""Our own Request and Response: what filters, endpoints and the loopback client speak, whatever carries it.
+
+Knows nothing of aiohttp's server (the listener translates) and nothing of resources.
+
+A handler takes a Request and returns a Response, or a StreamResponse whose bytes come later (a watch). A stream
+writes ``Chunk`` values to a ``Sink``: the listener's sink sends their HTTP/1.1 framing, made once for all who send the
+same chunk; the loopback client's sink reads the payload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import parse_qsl
+
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from controlplane.base.streams import Chunk, Sink
+
+if TYPE_CHECKING:
+    from controlplane.apimachinery.user import UserInfo
+    from controlplane.client.request_info import RequestInfo
+
+__all__ = [
+    "BodyTooLarge",
+    "Chunk",
+    "Handler",
+    "PeerCertificate",
+    "Query",
+    "Request",
+    "Response",
+    "Sink",
+    "StreamResponse",
+]
+
+
+class BodyTooLarge(Exception):
+    """The body is over the listener's limit; ``limit_bytes`` is the limit."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(f"Request entity too large: limit is {limit_bytes}")
+        self.limit_bytes = limit_bytes
+
+
+class Query(dict[str, list[str]]):
+    """Decoded query parameters, in order of appearance; a parameter without a value is ``""``."""
+
+    @classmethod
+    def parse(cls, raw: str) -> Query:
+        query = cls()
+        if raw:
+            for name, value in parse_qsl(raw, keep_blank_values=True):
+                query.setdefault(name, []).append(value)
+        return query
+
+    def first(self, name: str, default: str = "") -> str:
+        values = self.get(name)
+        return values[0] if values else default
+
+    def flag(self, name: str) -> bool:
+        """Whether a boolean parameter is on: present and not ``false`` or ``0`` (Kubernetes' reading)."""
+        values = self.get(name)
+        return bool(values) and values is not None and values[0].lower() not in {"false", "0"}
+
+
+class PeerCertificate(Protocol):
+    """The verified client certificate of the connection."""
+
+    def der(self) -> bytes | None:
+        """The leaf in DER, or None if the client sent none."""
+
+
+class Request:
+    """One request on its way through the filters.
+
+    Set by the carrier: ``method`` (upper case), ``path`` (percent-decoded, as Kubernetes matches it), ``query_string``
+    (raw), ``headers``, ``peer``, ``remote`` (address text), ``received_at`` (monotonic seconds).
+    ``identity`` is set by the loopback client alone, never by a listener: who the request is made as, authenticated
+    already (authorization and admission still apply).
+    Set by filters: ``info``, ``user``, ``audit_id``, ``deadline`` (monotonic seconds; None has none).
+    ``warnings`` are sent as Warning headers. ``values`` holds what a plugged-in filter wants to pass on.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_body",
+        "_query",
+        "_read",
+        "audit_id",
+        "deadline",
+        "identity",
+        "headers",
+        "info",
+        "method",
+        "path",
+        "peer",
+        "query_string",
+        "received_at",
+        "remote",
+        "user",
+        "values",
+        "warnings",
+    )
+
+    info: RequestInfo
+    user: UserInfo
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        *,
+        query_string: str = "",
+        headers: Mapping[str, str] | CIMultiDict[str] | CIMultiDictProxy[str] | None = None,
+        body: bytes | None = b"",
+        read: Callable[[], Awaitable[bytes]] | None = None,
+        peer: PeerCertificate | None = None,
+        remote: str = "",
+        received_at: float = 0.0,
+        identity: UserInfo | None = None,
+    ) -> None:
+        self.method, self.path, self.query_string = method, path, query_string
+        self.headers: CIMultiDict[str] | CIMultiDictProxy[str] = (
+            headers if isinstance(headers, (CIMultiDict, CIMultiDictProxy)) else CIMultiDict(headers or {})
+        )
+        self.peer, self.remote, self.received_at = peer, remote, received_at
+        self.identity = identity
+        self.audit_id = ""
+        self.deadline: float | None = None
+        self.warnings: list[str] = []
+        self.values: dict[str, Any] = {}
+        self._body = body if read is None else None
+        self._read = read
+        self._query: Query | None = None
+
+    @property
+    def query(self) -> Query:
+        """The decoded query parameters; parsed on first use."""
+        if self._query is None:
+            self._query = Query.parse(self.query_string)
+        return self._query
+
+    async def body(self) -> bytes:
+        """The whole body; may be called again.
+
+        Raises:
+            BodyTooLarge: over the carrier's limit.
+        """
+        if self._body is None:
+            assert self._read is not None
+            self._body = await self._read()
+        return self._body
+
+
+class Response:
+    """A complete answer. ``body`` is one byte string or a sequence of pieces to be sent one after another; its total
+    length is ``length``. ``headers`` are pairs; Content-Length and Date are the carrier's."""
+
+    __slots__ = ("body", "content_type", "headers", "status")
+
+    def __init__(
+        self,
+        status: int = 200,
+        body: bytes | Sequence[bytes] = b"",
+        *,
+        content_type: str = "application/json",
+        headers: list[tuple[str, str]] | None = None,
+    ) -> None:
+        self.status, self.body, self.content_type = status, body, content_type
+        self.headers: list[tuple[str, str]] = headers if headers is not None else []
+
+    @property
+    def length(self) -> int:
+        return len(self.body) if isinstance(self.body, bytes) else sum(map(len, self.body))
+
+    def content(self) -> bytes:
+        """The body in one piece."""
+        return self.body if isinstance(self.body, bytes) else b"".join(self.body)
+
+
+class StreamResponse(Response):
+    """An answer whose body is written over time by ``run(sink)``; the stream ends when it returns or raises."""
+
+    __slots__ = ("run",)
+
+    def __init__(
+        self,
+        run: Callable[[Sink], Awaitable[None]],
+        *,
+        status: int = 200,
+        content_type: str = "application/json",
+        headers: list[tuple[str, str]] | None = None,
+    ) -> None:
+        super().__init__(status, b"", content_type=content_type, headers=headers)
+        self.run = run
+
+
+Handler = Callable[[Request], Awaitable[Response]]
