@@ -1,0 +1,24 @@
+"""Run a coroutine in a test, on the loop that production uses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import uvloop
+
+__all__ = ["run"]
+
+T = TypeVar("T")
+
+
+def run(coro: Coroutine[Any, Any, T], *, seconds: float = 60.0) -> T:
+    """Run to the end on a fresh uvloop loop; fail after ``seconds``."""
+
+    async def bounded() -> T:
+        async with asyncio.timeout(seconds):
+            return await coro
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(bounded())
