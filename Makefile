@@ -3,7 +3,6 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-DATA ?= .sample-controlplane
 ARGS ?=
 PYTEST_ARGS ?=
 
@@ -14,7 +13,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(VENV)/.runtime ## start the sample control plane on the embedded store and leave a kubeconfig (ARGS="--flags")
-	$(BIN)/sample-controlplane --data-dir $(DATA) $(ARGS)
+	$(BIN)/sample-controlplane $(ARGS)
 
 test: $(VENV)/.development ## run all tests with reduced counts and fixed seeds (12 minutes at most on 2 cores)
 	$(BIN)/pytest $(PYTEST_ARGS)

@@ -1,0 +1,174 @@
+"""A load client that costs little: keep-alive connections over TLS on uvloop, requests rendered beforehand.
+
+Run as a process of its own, so that client and server have a core each:
+
+    python -m tests.bench.load '{"host": "127.0.0.1", "port": 6443, "op": "get", "path": "/…", "connections": 32, …}'
+
+It prints one JSON line: operations, seconds, rate, latency percentiles in ms, bytes. The same client drives the bare
+baseline and the server under test, so its own cost is in both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvloop
+
+__all__ = ["Connection", "Load", "percentile"]
+
+
+def percentile(sorted_values: list[float], q: float) -> float:
+    """The q-quantile (0..1) of an ascending list; 0.0 for an empty one."""
+    return sorted_values[min(len(sorted_values) - 1, int(q * len(sorted_values)))] if sorted_values else 0.0
+
+
+class Connection(asyncio.Protocol):
+    """One connection: one request at a time, answers with Content-Length only."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._missing = -1
+        self._waiter: asyncio.Future[int] | None = None
+        self._status = 0
+        self.received_bytes = 0
+        self.transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "write")
+        self.transport = transport  # type: ignore[assignment]  # uvloop's transports are not asyncio.Transport
+
+    def data_received(self, data: bytes) -> None:
+        self.received_bytes += len(data)
+        if self._missing < 0:
+            self._buffer += data
+            end = self._buffer.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            head = bytes(self._buffer[:end]).lower()
+            self._status = int(head[9:12])
+            at = head.index(b"content-length: ") + 16
+            stop = head.find(b"\r\n", at)
+            length = int(head[at:stop] if stop > 0 else head[at:])
+            self._missing = length - (len(self._buffer) - end - 4)
+            self._buffer.clear()
+        else:
+            self._missing -= len(data)
+        if self._missing == 0:
+            self._missing = -1
+            if self._waiter is not None and not self._waiter.done():
+                self._waiter.set_result(self._status)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(exc or ConnectionResetError("closed by the server"))
+
+    def send(self, request: bytes) -> asyncio.Future[int]:
+        """Send one request; the future gives its status once the whole answer is there."""
+        self._waiter = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        return self._waiter
+
+
+@dataclass(kw_only=True)
+class Load:
+    """One run. ``op``: ``get`` (GET ``path``) or ``create`` (POST of ``size``-byte ConfigMaps to ``path``)."""
+
+    host: str
+    port: int
+    path: str
+    op: str = "get"
+    connections: int = 32
+    seconds: float = 5.0
+    warm_seconds: float = 1.0
+    size: int = 1000
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    prefix: str = "load"
+    accept: str = "application/json"
+    encoding: str = ""
+    _counter: int = field(default=0, init=False)
+
+    def context(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=self.ca or None)
+        context.check_hostname = False
+        if not self.ca:
+            context.verify_mode = ssl.CERT_NONE
+        if self.cert:
+            context.load_cert_chain(self.cert, self.key)
+        return context
+
+    def request(self) -> bytes:
+        head = f"Host: {self.host}:{self.port}\r\nAccept: {self.accept}\r\nUser-Agent: bench/1\r\n"
+        if self.encoding:
+            head += f"Accept-Encoding: {self.encoding}\r\n"
+        if self.op == "get":
+            return f"GET {self.path} HTTP/1.1\r\n{head}\r\n".encode()
+        self._counter += 1
+        name = f"{self.prefix}-{self._counter}"
+        body = json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": name, "labels": {"app": "bench", "part": str(self._counter % 10)}},
+                "data": {"payload": "x" * max(1, self.size - 300)},
+            }
+        )
+        return (
+            f"POST {self.path} HTTP/1.1\r\n{head}Content-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n{body}"
+        ).encode()
+
+    async def run(self) -> dict[str, Any]:
+        loop = asyncio.get_running_loop()
+        context = self.context()
+        connections = [
+            (await loop.create_connection(Connection, self.host, self.port, ssl=context))[1]
+            for _ in range(self.connections)
+        ]
+        latencies: list[float] = []
+        bad: dict[int, int] = {}
+        begin = time.perf_counter() + self.warm_seconds
+        end = begin + self.seconds
+
+        async def drive(connection: Connection) -> None:
+            fixed = self.request() if self.op == "get" else b""
+            while (start := time.perf_counter()) < end:
+                status = await connection.send(fixed or self.request())
+                if status >= 300:
+                    bad[status] = bad.get(status, 0) + 1
+                done = time.perf_counter()
+                if begin <= start and done <= end:
+                    latencies.append(done - start)
+
+        await asyncio.gather(*(drive(c) for c in connections))
+        received = sum(c.received_bytes for c in connections)
+        for connection in connections:
+            connection.transport.close()
+        latencies.sort()
+        return {
+            "operations": len(latencies),
+            "seconds": self.seconds,
+            "rate": round(len(latencies) / self.seconds, 1),
+            "p50_ms": round(percentile(latencies, 0.5) * 1000, 3),
+            "p99_ms": round(percentile(latencies, 0.99) * 1000, 3),
+            "max_ms": round((latencies[-1] if latencies else 0.0) * 1000, 3),
+            "mb_per_second": round(received / (self.seconds + self.warm_seconds) / 1e6, 1),
+            "bad": bad,
+        }
+
+
+def main() -> None:
+    load = Load(**json.loads(sys.argv[1]))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        print(json.dumps(runner.run(load.run())), flush=True)
+
+
+if __name__ == "__main__":
+    main()
