@@ -1,0 +1,76 @@
+"""JSON text to values and back, strict and bounded.
+
+Two bounds matter. orjson reads documents nested up to 1024 deep but writes only 254 levels, so a document between the
+two could be read and never written again: ``loads`` refuses what ``dumps`` could not write. NaN, Infinity and numbers
+beyond a double are not JSON and are refused by the parser.
+
+Integers beyond 64 bits become floats, as they do in Kubernetes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+__all__ = ["MAX_DEPTH", "MalformedJSON", "TooDeep", "dumps", "dumps_sorted", "loads"]
+
+MAX_DEPTH = 254
+"""Deepest nesting of arrays and objects that orjson writes; a scalar has depth 0, ``{}`` depth 1."""
+
+
+class MalformedJSON(ValueError):
+    """The text is not one JSON document; the message says where it stops being one."""
+
+
+class TooDeep(MalformedJSON):
+    """Nested deeper than ``MAX_DEPTH``."""
+
+    def __init__(self) -> None:
+        super().__init__(f"exceeded max depth: JSON may be nested at most {MAX_DEPTH} levels deep")
+
+
+def dumps(value: Any) -> bytes:
+    """Encode compactly, keys in their own order.
+
+    Raises:
+        TooDeep: nested deeper than MAX_DEPTH.
+        TypeError: something that JSON has no form for (a programming error).
+    """
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError as e:
+        raise _encoding_error(e) from e
+
+
+def dumps_sorted(value: Any) -> bytes:
+    """Encode compactly, keys sorted at every level: equal values give equal bytes. Raises as ``dumps``."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError as e:
+        raise _encoding_error(e) from e
+
+
+def loads(text: bytes | str) -> Any:
+    """Decode one JSON document.
+
+    Raises:
+        MalformedJSON: with the position. TooDeep: what ``dumps`` could not write again.
+    """
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as e:
+        if "depth limit" in e.msg:
+            raise TooDeep from e
+        raise MalformedJSON(str(e)) from e
+    if isinstance(text, str):
+        brackets = text.count("{") + text.count("[")
+    else:
+        brackets = text.count(b"{") + text.count(b"[")
+    if brackets > MAX_DEPTH:  # cannot be deeper than it has brackets; only then is the real depth worth knowing
+        dumps(value)
+    return value
+
+
+def _encoding_error(e: orjson.JSONEncodeError) -> Exception:
+    return TooDeep() if "ecursion" in str(e) else TypeError(str(e))

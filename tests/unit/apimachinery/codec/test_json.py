@@ -1,0 +1,71 @@
+"""JSON text in and out: what is refused, and with which words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controlplane.apimachinery.codec.json import MAX_DEPTH, MalformedJSON, TooDeep, dumps, dumps_sorted, loads
+
+
+def nested(depth: int, inner: Any = None) -> Any:
+    value: Any = {} if inner is None else inner
+    for _ in range(depth - 1):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b'{"apiVersion":"v1",',
+        b"{}{}",
+        b'{"a":NaN}',
+        b'{"a":Infinity}',
+        b'{"a":1e999}',
+        b'{"a":"\xff"}',
+        b'"\\ud800"',
+        b"{'a':1}",
+        b'{"a":1,}',
+    ],
+)
+def test_malformed_text_is_refused_with_its_position(text: bytes) -> None:
+    with pytest.raises(MalformedJSON, match=r"line \d+ column \d+ \(char \d+\)"):
+        loads(text)
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_depth_that_could_not_be_written_again_is_refused(as_text: bool) -> None:
+    deepest = b'{"a":' * (MAX_DEPTH - 1) + b"{}" + b"}" * (MAX_DEPTH - 1)
+    value = loads(deepest.decode() if as_text else deepest)
+    assert dumps(value) == deepest
+    deeper = b"[" + deepest + b"]"
+    with pytest.raises(TooDeep, match="exceeded max depth"):
+        loads(deeper.decode() if as_text else deeper)
+
+
+@pytest.mark.parametrize("depth", [1025, 100_000, 3_000_000])
+def test_hostile_depth_is_an_error_not_a_crash(depth: int) -> None:
+    with pytest.raises(TooDeep):
+        loads(b"[" * depth + b"]" * depth)
+
+
+def test_many_brackets_that_are_not_deep_are_read() -> None:
+    value = {"items": [{"a": [i]} for i in range(1000)]}
+    assert loads(dumps(value)) == value
+
+
+def test_writing_too_deep_is_the_same_error() -> None:
+    with pytest.raises(TooDeep):
+        dumps(nested(MAX_DEPTH + 1))
+
+
+def test_what_json_cannot_express_is_a_type_error() -> None:
+    with pytest.raises(TypeError):
+        dumps({"a": object()})
+
+
+def test_sorted_bytes_do_not_depend_on_order() -> None:
+    assert dumps_sorted({"b": {"d": 1, "c": 2}, "a": 0}) == b'{"a":0,"b":{"c":2,"d":1}}'
