@@ -27,7 +27,8 @@ class Row:
     def show(self) -> str:
         sign = "<=" if self.at_most else ">="
         mark = "reached" if self.reached else "MISSED "
-        return f"{mark}  {self.name:<46} {self.value:>10.3f}  {sign} {self.target:g} {self.unit}   {json.dumps(self.detail)}"
+        figures = f"{self.value:>10.3f}  {sign} {self.target:g} {self.unit}"
+        return f"{mark}  {self.name:<56} {figures}   {json.dumps(self.detail)}"
 
     def line(self) -> str:
         return json.dumps({**asdict(self), "reached": self.reached})

