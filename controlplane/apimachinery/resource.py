@@ -129,6 +129,8 @@ class Resource:
     for kube-apiserver's native resources, ``group/plural`` for all others.
     ``attributes``: the selectable fields of an object; ``field_labels``: their names (the allowed field selectors).
     ``volatile``: churns so much that its history has a ring budget of its own (events, leases).
+    ``native``: a compiled-in kind: stored with its kind first, and without kind and apiVersion in the items of lists. A
+    custom resource (False) is stored with its apiVersion first and keeps both in lists.
     ``generation``: a digest of everything that shapes stored bytes into served ones; encoded bytes of another
     generation are not reused.
     """
@@ -150,6 +152,7 @@ class Resource:
     attributes: Callable[[Obj], Mapping[str, str]] = object_attributes
     field_labels: tuple[str, ...] = ("metadata.name", "metadata.namespace")
     volatile: bool = False
+    native: bool = True
     generation: str = "1"
 
     def __post_init__(self) -> None:

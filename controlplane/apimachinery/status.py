@@ -41,7 +41,8 @@ __all__ = [
 class APIError(Exception):
     """One failure on the wire.
 
-    ``code`` is the HTTP status, ``reason`` and ``message`` as in Status, ``details`` its details object;
+    ``code`` is the HTTP status, ``reason`` and ``message`` as in Status, ``details`` its details object (an empty one
+    that is given is also sent, as upstream's router does);
     ``retry_after_seconds`` > 0 is also sent as a Retry-After header. ``continue_token`` goes to the Status' metadata.
     """
 
@@ -58,6 +59,7 @@ class APIError(Exception):
         super().__init__(message)
         self.code, self.reason, self.message = code, reason, message
         self.details = dict(details) if details else {}
+        self._details_given = details is not None
         self.retry_after_seconds, self.continue_token = retry_after_seconds, continue_token
         if retry_after_seconds:
             self.details["retryAfterSeconds"] = retry_after_seconds
@@ -75,7 +77,7 @@ class APIError(Exception):
             status["metadata"] = {"continue": self.continue_token}
         if self.reason:
             status["reason"] = self.reason
-        if self.details:
+        if self.details or self._details_given:
             status["details"] = self.details
         status["code"] = self.code
         return status

@@ -131,6 +131,9 @@ class Storage(Protocol):
     def key_of(self, entry: Entry) -> Key:
         """Namespace and name of an entry, from its store key."""
 
+    def store_key(self, key: Key) -> bytes:
+        """The whole store key of an object, the inverse of ``key_of``; any name will do, also one that ends in NUL."""
+
     async def get(self, key: Key, fresh: Freshness) -> Entry:
         """Read one object.
 
