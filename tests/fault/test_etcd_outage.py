@@ -206,7 +206,7 @@ def test_compacted_past_the_mirror_while_disconnected(etcd: Any, tmp_path: Path)
             [etcdctl, f"--endpoints={etcd.endpoint}", "compact", newest], check=True, env={"ETCDCTL_API": "3"}
         )
         cut_off.process.send_signal(signal.SIGCONT)
-    XX
+        expected = {f"meanwhile-{i}" for i in range(20)}
         until(lambda: ready(cut_off))
         until(lambda: watcher.known == expected)
         listed = {item["metadata"]["name"] for item in cut_off.request("GET", PATH).json()["items"]}
