@@ -21,6 +21,7 @@ from tests.processes import sample_plane
 
 PATH = "/api/v1/namespaces/default/configmaps"
 CREATES = 20
+CALLS = "trace=fdatasync,fsync,sendto,sendmsg,write,writev"
 SYNCED = re.compile(
     r"(fdatasync|fsync)\((\d+)(?:<(?P<file>[^>]*)>)?\)?\s*= 0|<\.\.\. (fdatasync|fsync) resumed>\)\s*= 0"
 )
@@ -36,8 +37,7 @@ def test_sync_returns_before_the_answer_is_sent(tmp_path: Path) -> None:
         connection.getresponse().read()
         trace = tmp_path / "trace.txt"
         tracer = subprocess.Popen(
-            [strace, "-f", "-yy", "-e", "trace=fdatasync,fsync,sendto,sendmsg,write,writev", "-o", str(trace)]
-            + ["-p", str(plane.process.pid)],
+            [strace, "-f", "-yy", "-e", CALLS, "-o", str(trace), "-p", str(plane.process.pid)],
             stderr=subprocess.PIPE,
         )
         assert tracer.stderr is not None
