@@ -1,0 +1,143 @@
+"""``memory:``: the embedded store without a medium. For tests, and for planes whose state may go with the process."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import uuid
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from sortedcontainers import SortedDict  # type: ignore[import-untyped]  # it has no stubs
+
+from controlplane.storage.errors import Unavailable
+from controlplane.storage.kv.api import KeyValue
+from controlplane.storage.kv.backends import KVOptions
+from controlplane.storage.kv.embedded.engine import EmbeddedKV
+from controlplane.storage.kv.embedded.index import LiveIndex
+from controlplane.storage.kv.embedded.log import Batch, Changes, Image
+from controlplane.storage.kv.embedded.records import Record, key_value_of
+
+__all__ = ["MemoryLog", "open_kv"]
+
+SLICE_ITEMS = 1_000
+"""Rows walked between two turns of the loop, about 1 ms."""
+
+FIRST_REVISION = 1
+"""An empty store's revision, as etcd has it: 0 means "any" to clients."""
+
+
+class MemoryLog:
+    """Records by revision, and each key's revisions. See ``embedded.log.Log``."""
+
+    version = f"memory, Python {sys.version.split()[0]}"
+
+    def __init__(self) -> None:
+        self._cluster_id = uuid.uuid4().hex
+        self._records: dict[int, Record] = {}
+        self._order: list[int] = []
+        self._revisions: SortedDict[bytes, list[int]] = SortedDict()
+        self._forgotten = 0
+        self._size_bytes = 0
+
+    async def load(self) -> Image:
+        """An empty store. Asked for once: an append to memory does not fail."""
+        return Image(self._cluster_id, FIRST_REVISION, 0, LiveIndex(), {})
+
+    def append(self, batch: Batch, done: Callable[[Unavailable | None], None]) -> None:
+        for record in batch.records:
+            self._records[record.revision] = record
+            self._order.append(record.revision)
+            self._revisions.setdefault(record.key, []).append(record.revision)
+            self._size_bytes += len(record.key) + len(record.value or b"")
+        done(None)
+
+    async def records(self, revisions: Sequence[int]) -> list[Record]:
+        return [self._records[revision] for revision in revisions if revision in self._records]
+
+    async def snapshot(self, start: bytes, end: bytes | None, revision: int, limit: int) -> list[KeyValue]:
+        items: list[KeyValue] = []
+        for keys in self._slices(start, end):
+            for key in keys:
+                kv = self._as_of(key, revision)
+                if kv is not None:
+                    items.append(kv)
+                    if len(items) == limit:
+                        return items
+            if len(keys) == SLICE_ITEMS:
+                await asyncio.sleep(0)
+        return items
+
+    async def count(self, start: bytes, end: bytes | None, revision: int) -> int:
+        return len(await self.snapshot(start, end, revision, 0))
+
+    async def changes(self, start: bytes, end: bytes | None, first: int, last: int) -> Changes:
+        begin, stop = bisect_right(self._order, first - 1), bisect_right(self._order, last)
+        page = self._order[begin : min(stop, begin + SLICE_ITEMS)]
+        through = last if begin + SLICE_ITEMS >= stop else page[-1]
+        chosen = (self._records[revision] for revision in page)
+        return Changes([r for r in chosen if r.key >= start and (end is None or r.key < end)], through)
+
+    async def forget(self, revision: int) -> None:
+        cut = bisect_right(self._order, revision)
+        fresh = bisect_right(self._order, self._forgotten)
+        self._forgotten = max(self._forgotten, revision)
+        dead: set[int] = set()
+        for at in range(fresh, cut):
+            record = self._records[self._order[at]]
+            if record.prev_revision:
+                dead.add(record.prev_revision)
+            if record.value is None:
+                dead.add(record.revision)
+            if at % SLICE_ITEMS == SLICE_ITEMS - 1:
+                await asyncio.sleep(0)
+        for revision_ in dead:
+            self._drop(self._records.pop(revision_, None))
+        if dead:
+            self._order = [revision_ for revision_ in self._order if revision_ not in dead]
+
+    async def size_bytes(self) -> int:
+        return self._size_bytes
+
+    async def close(self) -> None:
+        return None
+
+    def _slices(self, start: bytes, end: bytes | None) -> Iterator[list[bytes]]:
+        """The range's keys, a slice at a time, each found anew: the loop turns between them."""
+        after: bytes = start
+        while True:
+            keys: list[bytes] = []
+            for key in self._revisions.irange(after, end, inclusive=(True, False)):
+                keys.append(key)
+                if len(keys) == SLICE_ITEMS:
+                    break
+            if not keys:
+                return
+            yield keys
+            after = keys[-1] + b"\x00"
+
+    def _as_of(self, key: bytes, revision: int) -> KeyValue | None:
+        revisions = self._revisions.get(key, ())
+        at = bisect_right(revisions, revision)
+        return key_value_of(self._records[revisions[at - 1]]) if at else None
+
+    def _drop(self, record: Record | None) -> None:
+        if record is None:
+            return
+        self._size_bytes -= len(record.key) + len(record.value or b"")
+        revisions = self._revisions[record.key]
+        revisions.remove(record.revision)
+        if not revisions:
+            del self._revisions[record.key]
+
+
+async def open_kv(location: str, options: KVOptions) -> EmbeddedKV:
+    """Open an empty store that lives as long as it is open.
+
+    Raises:
+        ValueError: ``location`` is not empty; two stores of one name would not be the same.
+    """
+    if location:
+        raise ValueError(f"memory: takes no location, not {location!r}")
+    log = MemoryLog()
+    return EmbeddedKV(log, await log.load(), options.clock, history_seconds=options.history_seconds)
