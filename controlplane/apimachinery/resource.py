@@ -10,14 +10,27 @@ Hooks are plain functions of objects. ``obj`` is the new object and may be chang
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from controlplane.apimachinery.duration import human_age
 from controlplane.apimachinery.identity import GVK, GVR, GroupResource, Obj
 from controlplane.apimachinery.validation.field import FieldError
 
-__all__ = ["STANDARD_VERBS", "Column", "Resource", "ResourceVersion", "Strategy", "Subresource", "object_attributes"]
+__all__ = [
+    "STANDARD_VERBS",
+    "Column",
+    "Resource",
+    "ResourceVersion",
+    "Strategy",
+    "Subresource",
+    "object_attributes",
+    "storage_version_hash",
+]
 
 STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -55,14 +68,23 @@ def object_attributes(obj: Obj) -> Mapping[str, str]:
     return {"metadata.name": meta["name"]}
 
 
+def storage_version_hash(gvk: GVK) -> str:
+    """Base64 of the first 8 bytes of the SHA-256 of ``group/version/kind`` (kubernetes/apiserver's discovery)."""
+    digest = hashlib.sha256(f"{gvk.group}/{gvk.version}/{gvk.kind}".encode()).digest()
+    return base64.b64encode(digest[:8]).decode()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
     """What one resource does beyond the generic rules. Every hook has a default that does nothing.
 
-    Order on create: ``default`` -> ``prepare_for_create`` -> generic metadata -> schema and ``validate`` ->
-    ``canonicalize``; on update likewise with ``prepare_for_update`` and ``validate_update``.
+    Order on create: ``default`` -> ``prepare_for_create`` -> ``validate``, then the generic rules for metadata ->
+    ``canonicalize``; on update ``default`` -> ``prepare_for_update`` -> the generic rules, then ``validate_update`` ->
+    ``canonicalize``. Both sequences of checks are ``validation.strategy.creation_errors`` and ``update_errors``.
 
-    ``validate_name``: returns problems with ``metadata.name`` (second argument: it is a generateName prefix).
+    ``validate`` and ``validate_update`` check the whole object, its metadata included (``validation.metadata``).
+    ``validate_name``: returns problems with ``metadata.name`` (second argument: it is a generateName prefix); for those
+    who need the rule of the name alone.
     ``held``: something other than ``metadata.finalizers`` keeps a deleted object (a namespace's ``spec.finalizers``).
     ``begin_deletion``: change the object when its deletion begins and it is held (a namespace turns Terminating).
     """
@@ -96,9 +118,10 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column of a table. ``cell`` gives the JSON value from an object (and the time now, for ages).
+    """One column of a table. ``cell`` gives the JSON value from an object.
 
-    ``priority`` 0 is always shown, 1 with ``-o wide``.
+    ``priority`` 0 is always shown, 1 with ``-o wide``. ``age``: the cell's value is a time, shown as how long ago it
+    was.
     """
 
     name: str
@@ -107,6 +130,12 @@ class Column:
     format: str = ""
     description: str = ""
     priority: int = 0
+    age: bool = False
+
+    def value(self, obj: Obj, now: datetime) -> Any:
+        """What the cell shows at the time ``now`` (aware)."""
+        value = self.cell(obj)
+        return human_age(value, now) if self.age else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +203,10 @@ class Resource:
     def version(self, name: str) -> ResourceVersion | None:
         """The served version of this name, or None."""
         return next((v for v in self.versions if v.name == name and v.served), None)
+
+    def storage_version_hash(self) -> str:
+        """What discovery tells clients about the stored form: the same on all servers that store it alike."""
+        return storage_version_hash(GVK(self.group, self.storage_version, self.kind))
 
     def subresource(self, name: str) -> Subresource | None:
         return next((s for s in self.subresources if s.name == name), None)

@@ -153,6 +153,13 @@ def unsupported_media_type(message: str) -> APIError:
     return APIError(415, "UnsupportedMediaType", message)
 
 
+def _cause(error: FieldError) -> dict[str, Any]:
+    cause = {"reason": error.reason, "message": error.body}
+    if error.field:  # an error of the whole object has none
+        cause["field"] = error.field
+    return cause
+
+
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> APIError:
     """422: ``kind`` is the Kind, not the resource; causes are the errors in order, duplicates in the message once."""
     texts = list(dict.fromkeys(str(e) for e in errors))
@@ -164,7 +171,7 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> A
         details["group"] = group
     details["kind"] = kind
     if errors:
-        details["causes"] = [{"reason": e.reason, "message": e.body, "field": e.field} for e in errors]
+        details["causes"] = [_cause(e) for e in errors]
     return APIError(422, "Invalid", message, details=details)
 
 

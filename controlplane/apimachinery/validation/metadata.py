@@ -1,0 +1,238 @@
+"""Object metadata: what may be in it, and what an update may change.
+
+Errors come in upstream's order and with its words; a client that shows them shows the same list. ``native`` adds what
+compiled-in kinds ask beyond the generic rules: a finalizer is a standard one or has a prefix.
+
+Source: kubernetes/apimachinery v0.36 ``pkg/api/validation/objectmeta.go``, ``pkg/apis/meta/v1/validation``; the native
+finalizer rule is that of kubernetes' core API validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
+from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, required, too_long
+from controlplane.apimachinery.validation.names import label_value, name_is_dns_label, qualified_name
+
+__all__ = [
+    "FOREGROUND_FINALIZER",
+    "ORPHAN_FINALIZER",
+    "TOTAL_ANNOTATION_BYTES",
+    "validate_annotations",
+    "validate_field_manager",
+    "validate_finalizers",
+    "validate_immutable",
+    "validate_labels",
+    "validate_managed_fields",
+    "validate_object_meta",
+    "validate_object_meta_update",
+    "validate_owner_references",
+]
+
+ORPHAN_FINALIZER = "orphan"
+FOREGROUND_FINALIZER = "foregroundDeletion"
+STANDARD_FINALIZERS = frozenset({"kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER})
+TOTAL_ANNOTATION_BYTES = 256 * 1024
+"""All keys and values of one object's annotations together; larger ones would crowd everything that caches objects."""
+FIELD_MANAGER_BYTES = 128
+SUBRESOURCE_BYTES = 256
+
+_OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+_OWNERS_REFUSED = frozenset({GVK("", "v1", "Event")})
+_IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_ABSENT_AS = {"name": "", "namespace": "", "uid": ""}
+
+ValidateName = Callable[[str, bool], Sequence[str]]
+
+
+def validate_object_meta(
+    meta: Obj, *, namespaced: bool, validate_name: ValidateName, path: str = "metadata", native: bool = False
+) -> list[FieldError]:
+    """Check metadata that is complete (a name has been generated if one was to be).
+
+    ``validate_name`` takes a name and whether it is a generateName prefix, and returns what is wrong with it.
+    """
+    errors: list[FieldError] = []
+    if generate_name := meta.get("generateName"):
+        errors += [invalid(f"{path}.generateName", generate_name, p) for p in validate_name(generate_name, True)]
+    if name := meta.get("name"):
+        errors += [invalid(f"{path}.name", name, p) for p in validate_name(name, False)]
+    else:
+        errors.append(required(f"{path}.name", "name or generateName is required"))
+
+    namespace = meta.get("namespace")
+    if not namespaced:
+        if namespace:
+            errors.append(forbidden(f"{path}.namespace", "not allowed on this type"))
+    elif not namespace:
+        errors.append(required(f"{path}.namespace"))
+    else:
+        errors += [invalid(f"{path}.namespace", namespace, p) for p in name_is_dns_label(namespace, False)]
+
+    if (generation := meta.get("generation") or 0) < 0:
+        errors.append(invalid(f"{path}.generation", generation, "must be greater than or equal to 0"))
+    finalizers = meta.get("finalizers") or ()
+    errors += _validate_collections(meta, path)
+    errors += validate_finalizers(finalizers, f"{path}.finalizers")
+    errors += validate_managed_fields(meta.get("managedFields") or (), f"{path}.managedFields")
+    if native:
+        errors += _native_finalizers(finalizers, f"{path}.finalizers")
+    return errors
+
+
+def validate_object_meta_update(
+    meta: Obj, old: Obj, *, path: str = "metadata", native: bool = False
+) -> list[FieldError]:
+    """Check what an update changes; ``meta`` carries the resource version that the update is based on."""
+    errors: list[FieldError] = []
+    finalizers = meta.get("finalizers") or ()
+    if old.get("deletionTimestamp") and (added := sorted(set(finalizers) - set(old.get("finalizers") or ()))):
+        listed = ", ".join(f'"{name}"' for name in added)
+        errors.append(
+            forbidden(
+                f"{path}.finalizers",
+                "no new finalizers can be added if the object is being deleted, found new finalizers "
+                f"[]string{{{listed}}}",
+            )
+        )
+    if not meta.get("resourceVersion"):
+        errors.append(invalid(f"{path}.resourceVersion", "", "must be specified for an update"))
+    if (generation := meta.get("generation") or 0) < (old.get("generation") or 0):
+        errors.append(invalid(f"{path}.generation", generation, "must not be decremented"))
+    for field in _IMMUTABLE:
+        absent = _ABSENT_AS.get(field)
+        errors += validate_immutable(meta.get(field, absent), old.get(field, absent), f"{path}.{field}")
+    errors += _validate_collections(meta, path)
+    errors += validate_managed_fields(meta.get("managedFields") or (), f"{path}.managedFields")
+    if native:
+        errors += _native_finalizers(finalizers, f"{path}.finalizers")
+    return errors
+
+
+def _validate_collections(meta: Obj, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if labels := meta.get("labels"):
+        errors += validate_labels(labels, f"{path}.labels")
+    if annotations := meta.get("annotations"):
+        errors += validate_annotations(annotations, f"{path}.annotations")
+    if owners := meta.get("ownerReferences"):
+        errors += validate_owner_references(owners, f"{path}.ownerReferences")
+    return errors
+
+
+def validate_immutable(value: Any, old: Any, path: str) -> list[FieldError]:
+    return [] if value == old else [invalid(path, value, "field is immutable")]
+
+
+def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for key, value in labels.items():
+        errors += [invalid(path, key, problem) for problem in qualified_name(key)]
+        errors += [invalid(path, value, problem) for problem in label_value(value)]
+    return errors
+
+
+def validate_annotations(annotations: Mapping[str, str], path: str) -> list[FieldError]:
+    """Keys are label keys whose case does not matter; the whole is bounded by TOTAL_ANNOTATION_BYTES."""
+    errors = [invalid(path, key, problem) for key in annotations for problem in qualified_name(key.lower())]
+    if sum(_utf8_bytes(k) + _utf8_bytes(v) for k, v in annotations.items()) > TOTAL_ANNOTATION_BYTES:
+        errors.append(too_long(path, TOTAL_ANNOTATION_BYTES))
+    return errors
+
+
+def _utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def validate_owner_references(owners: Sequence[Obj], path: str) -> list[FieldError]:
+    """Each names its object whole, and at most one is the controller. Paths carry no index, as upstream's."""
+    errors: list[FieldError] = []
+    controller = ""
+    for owner in owners:
+        errors += _validate_owner(owner, path)
+        if owner.get("controller"):
+            named = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller:
+                errors.append(
+                    invalid(
+                        path,
+                        [_in_field_order(o) for o in owners],
+                        "Only one reference can have Controller set to true. "
+                        f'Found "true" in references for {controller} and {named}',
+                    )
+                )
+            else:
+                controller = named
+    return errors
+
+
+def _validate_owner(owner: Obj, path: str) -> list[FieldError]:
+    api_version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
+    try:
+        gv = GroupVersion.parse(api_version)
+    except ValueError:
+        gv = GroupVersion("", "")
+    errors: list[FieldError] = []
+    if not gv.version:
+        errors.append(invalid(f"{path}.apiVersion", api_version, "version must not be empty"))
+    errors += [
+        invalid(f"{path}.{field}", "", "must not be empty") for field in ("kind", "name", "uid") if not owner.get(field)
+    ]
+    if GVK(gv.group, gv.version, kind) in _OWNERS_REFUSED:
+        printed = f"{gv.group}/{gv.version}, Kind={kind}"
+        errors.append(invalid(path, _in_field_order(owner), f"{printed} is disallowed from being an owner"))
+    return errors
+
+
+def _in_field_order(owner: Obj) -> Obj:
+    """An owner reference as upstream prints it: its fields in their declared order."""
+    return {field: owner[field] for field in _OWNER_FIELDS if field in owner}
+
+
+def validate_finalizers(finalizers: Iterable[str], path: str) -> list[FieldError]:
+    finalizers = list(finalizers)
+    errors = [invalid(path, name, problem) for name in finalizers for problem in qualified_name(name)]
+    if ORPHAN_FINALIZER in finalizers and FOREGROUND_FINALIZER in finalizers:
+        errors.append(
+            invalid(path, finalizers, f"finalizer {ORPHAN_FINALIZER} and {FOREGROUND_FINALIZER} cannot be both set")
+        )
+    return errors
+
+
+def _native_finalizers(finalizers: Iterable[str], path: str) -> list[FieldError]:
+    return [
+        invalid(f"{path}[{i}]", name, "name is neither a standard finalizer name nor is it fully qualified")
+        for i, name in enumerate(finalizers)
+        if "/" not in name and name not in STANDARD_FINALIZERS
+    ]
+
+
+def validate_managed_fields(entries: Sequence[Obj], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for i, entry in enumerate(entries):
+        at = f"{path}[{i}]"
+        operation, fields_type = entry.get("operation") or "", entry.get("fieldsType")
+        if operation not in {"Apply", "Update"}:
+            errors.append(invalid(f"{at}.operation", operation, "must be `Apply` or `Update`"))
+        if fields_type and fields_type != "FieldsV1":
+            errors.append(invalid(f"{at}.fieldsType", fields_type, "must be `FieldsV1`"))
+        errors += validate_field_manager(entry.get("manager") or "", f"{at}.manager")
+        if _utf8_bytes(entry.get("subresource") or "") > SUBRESOURCE_BYTES:
+            errors.append(too_long(f"{at}.subresource", SUBRESOURCE_BYTES))
+    return errors
+
+
+def validate_field_manager(name: str, path: str = "fieldManager") -> list[FieldError]:
+    """The name of a field manager: at most FIELD_MANAGER_BYTES, printable; empty is none."""
+    errors: list[FieldError] = []
+    if _utf8_bytes(name) > FIELD_MANAGER_BYTES:
+        errors.append(too_long(path, FIELD_MANAGER_BYTES))
+    if not name.isprintable():
+        errors += [
+            invalid(path, name, f"invalid character U+{ord(char):04X} (at position {len(name[:i].encode())})")
+            for i, char in enumerate(name)
+            if not char.isprintable()
+        ]
+    return errors
