@@ -3,7 +3,7 @@
 from controlplane.base.options.durations import Duration, format_duration, parse_duration
 from controlplane.base.options.help import help_text
 from controlplane.base.options.loader import Loaded, OptionsError, load
-from controlplane.base.options.model import OptionGroup, Problem, option
+from controlplane.base.options.model import OptionGroup, Problem, group, option
 from controlplane.base.options.specs import Option, options_of
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "OptionsError",
     "Problem",
     "format_duration",
+    "group",
     "help_text",
     "load",
     "option",

@@ -75,8 +75,13 @@ class _FileReader:
             elif full in self._groups:
                 self._mapping(value_node, full)
             else:
-                known = [*self._by_key, *self._by_flag, *self._groups]
-                self._read.problems.append(f"{origin}: unknown key{nearest(full, known)}")
+                self._unknown(origin, full, prefix)
+
+    def _unknown(self, origin: str, full: str, prefix: str) -> None:
+        common = f"{prefix}." if prefix else ""
+        known = [name for name in (*self._by_key, *self._groups) if name.startswith(common)]
+        hint = nearest(full, known if prefix else [*known, *self._by_flag], common=common)
+        self._read.problems.append(f"{origin}: unknown key{hint}")
 
     def _option(self, option: Option, node: yaml.Node, origin: str) -> None:
         before = self._read.given.get(option.path)

@@ -80,7 +80,7 @@ def options_of(model: type[OptionGroup], *, env_prefix: str = ENV_PREFIX) -> lis
     options = list(_walk(model, (), "", env_prefix))
     owners: dict[str, Option] = {}
     for option in options:
-        for name in {option.flag, option.short, option.env} - {""}:
+        for name in (option.flag, option.short or option.flag, option.env):
             other = owners.setdefault(name, option)
             if other is not option:
                 raise ValueError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from controlplane.base.options import Duration, OptionGroup, Problem, option
+from controlplane.base.options import Duration, OptionGroup, Problem, group, option
 
 
 class ServingOptions(OptionGroup):
@@ -36,9 +36,9 @@ class ControllerOptions(OptionGroup):
 
 
 class DemoOptions(OptionGroup):
-    serving: ServingOptions = ServingOptions()
-    store: StoreOptions = StoreOptions()
-    controllers: ControllerOptions = ControllerOptions()
+    serving: ServingOptions = group(ServingOptions)
+    store: StoreOptions = group(StoreOptions)
+    controllers: ControllerOptions = group(ControllerOptions)
 
     def problems(self) -> Iterator[Problem]:
         if self.store.servers and self.store.compaction == "off":
