@@ -1,0 +1,3 @@
+from controlplane.testing.kv import check_kv
+
+__all__ = ["check_kv"]
