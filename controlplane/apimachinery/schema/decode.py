@@ -1,0 +1,312 @@
+"""From a request's JSON to a native object: types checked, unknown fields dropped, empty ones as Kubernetes has them.
+
+Kubernetes decodes into typed structs and writes them back; what a client sees is the result. So here: null is the empty
+value; an empty field is left out unless it is required or a pointer; an object that is no pointer is always there;
+times and base64 come out in their canonical form. Field names are case-sensitive.
+
+A schema is compiled once into closures that change the object in place; paths are only put together for containers.
+
+Source: the behaviour and texts of Kubernetes' JSON decoder (sigs.k8s.io/json over Go's encoding/json).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from controlplane.apimachinery.identity import GVK, Obj
+from controlplane.apimachinery.schema.native import GO_TYPE, POINTER
+from controlplane.apimachinery.schema.object_meta import OBJECT_META
+from controlplane.apimachinery.schema.scalars import normalize_base64, normalize_micro_time, normalize_time
+
+__all__ = ["DecodeError", "Decoder", "cannot_be_handled", "strict_error"]
+
+
+class DecodeError(ValueError):
+    """The JSON does not fit the kind; the message is that of Kubernetes' decoder."""
+
+
+class _Mismatch(Exception):
+    """A value of the wrong type, before it is known which field it stands in."""
+
+    def __init__(self, value: Any, go_type: str, *, shown: str = "") -> None:
+        super().__init__(go_type)
+        self.what, self.go_type = shown or _json_type(value), go_type
+
+
+_Decode = Callable[[Any, str, list[str]], Any]
+"""Takes a value, its path (ending in a dot when something follows) and the list of unknown fields; returns the value to
+keep."""
+
+
+def _json_type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "array" if isinstance(value, list) else "object"
+
+
+class Decoder:
+    """The decoder of one version of one kind; ``schema`` need not describe apiVersion, kind and metadata."""
+
+    __slots__ = ("_decode", "kind")
+
+    def __init__(self, kind: str, schema: Obj) -> None:
+        self.kind = kind
+        properties = {
+            "kind": {"type": "string"},
+            "apiVersion": {"type": "string"},
+            **schema.get("properties", {}),
+            "metadata": OBJECT_META,
+        }
+        self._decode = _record({**schema, "properties": properties, GO_TYPE: f"v1.{kind}"})
+
+    def decode(self, obj: Obj) -> list[str]:
+        """Check and normalise an object, in place.
+
+        Returns:
+            What it had and the kind has not, each as ``unknown field "spec.x"``, in document order.
+
+        Raises:
+            DecodeError: a value has the wrong type or form.
+        """
+        unknown: list[str] = []
+        try:
+            self._decode(obj, "", unknown)
+        except _Mismatch as e:
+            raise DecodeError(f"json: cannot unmarshal {e.what} into Go value of type v1.{self.kind}") from None
+        return [f'unknown field "{path}"' for path in unknown]
+
+
+def cannot_be_handled(gvk: GVK, problem: str) -> str:
+    """What a client is told about a body that does not fit its kind (400 BadRequest)."""
+    return f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {problem}'
+
+
+def strict_error(problems: Sequence[str]) -> str:
+    """All that strict decoding finds, as one problem."""
+    return "strict decoding error: " + ", ".join(problems)
+
+
+# ---- compiling: each function makes the decoder of one kind of schema
+
+
+def _compile(schema: Obj) -> _Decode:
+    match schema.get("type"):
+        case "object" if "properties" in schema:
+            return _record(schema)
+        case "object" if "additionalProperties" in schema:
+            return _mapping(schema)
+        case "array":
+            return _array(schema)
+        case "object":
+            return _anything
+        case _:
+            return _scalar(schema)
+
+
+def _scalar(schema: Obj) -> _Decode:
+    match (schema.get("type"), schema.get("format"), schema.get(GO_TYPE)):
+        case ("string", "date-time", "v1.MicroTime"):
+            return _time(normalize_micro_time)
+        case ("string", "date-time", _):
+            return _time(normalize_time)
+        case ("string", "byte", _):
+            return _base64
+        case ("string", _, _):
+            return _string(schema.get(GO_TYPE, "string"))
+        case ("integer", format_, _):
+            return _integer(64 if format_ == "int64" else 32)
+        case ("boolean", _, _):
+            return _boolean
+        case _:
+            raise ValueError(f"a native schema cannot have {schema}")
+
+
+def _string(go_type: str) -> _Decode:
+    def decode(value: Any, _path: str, _unknown: list[str]) -> Any:
+        if type(value) is str:
+            return value
+        raise _Mismatch(value, go_type)
+
+    return decode
+
+
+def _boolean(value: Any, _path: str, _unknown: list[str]) -> Any:
+    if type(value) is bool:
+        return value
+    raise _Mismatch(value, "bool")
+
+
+def _integer(bits: int) -> _Decode:
+    go_type, bound = f"int{bits}", 2 ** (bits - 1)
+
+    def decode(value: Any, _path: str, _unknown: list[str]) -> Any:
+        if type(value) is int:
+            if -bound <= value < bound:
+                return value
+            raise _Mismatch(value, go_type, shown=f"number {value}")
+        if type(value) is float:
+            raise _Mismatch(value, go_type, shown=f"number {value!r}")
+        raise _Mismatch(value, go_type)
+
+    return decode
+
+
+def _time(normalize: Callable[[str], str]) -> _Decode:
+    def decode(value: Any, _path: str, _unknown: list[str]) -> Any:
+        if type(value) is not str:  # times decode themselves there, and do not know their field
+            raise DecodeError(f"json: cannot unmarshal {_json_type(value)} into Go value of type string")
+        try:
+            return normalize(value)
+        except ValueError as e:
+            raise DecodeError(str(e)) from None
+
+    return decode
+
+
+def _base64(value: Any, _path: str, _unknown: list[str]) -> Any:
+    if type(value) is not str:
+        raise _Mismatch(value, "[]uint8")
+    try:
+        return normalize_base64(value)
+    except ValueError as e:
+        raise DecodeError(str(e)) from None
+
+
+def _anything(value: Any, _path: str, _unknown: list[str]) -> Any:
+    return value
+
+
+def _array(schema: Obj) -> _Decode:
+    items = schema["items"]
+    item_type, decode_item, zero = _go_type(items), _compile(items), _zero(items)
+
+    def decode(value: Any, path: str, unknown: list[str]) -> Any:
+        if type(value) is not list:
+            raise _Mismatch(value, f"[]{item_type}")
+        prefix = path[:-1]
+        for i, item in enumerate(value):
+            value[i] = zero() if item is None else decode_item(item, f"{prefix}[{i}].", unknown)
+        return value
+
+    return decode
+
+
+def _mapping(schema: Obj) -> _Decode:
+    values = schema["additionalProperties"]
+    value_type, decode_value, zero = _go_type(values), _compile(values), _zero(values)
+    plain_strings = values.get("type") == "string" and "format" not in values
+
+    def decode(value: Any, path: str, unknown: list[str]) -> Any:
+        if type(value) is not dict:
+            raise _Mismatch(value, f"map[string]{value_type}")
+        for key, item in value.items():
+            if plain_strings and type(item) is str:
+                continue
+            value[key] = zero() if item is None else decode_value(item, f"{path}{key}.", unknown)
+        return value
+
+    return decode
+
+
+def _record(schema: Obj) -> _Decode:
+    properties: dict[str, Obj] = schema["properties"]
+    go_type = schema.get(GO_TYPE, "")
+    struct = go_type.rpartition(".")[2]
+    required = frozenset(schema.get("required", ()))
+    kept = frozenset(name for name, field in properties.items() if field.get(POINTER) or name in required)
+    fields = {name: (_compile(field), _is_container(field), name in kept) for name, field in properties.items()}
+    # what exists without being given: required fields, and objects that are no pointers
+    always = {
+        name: _zero(field)
+        for name, field in properties.items()
+        if name in required or ("properties" in field and not field.get(POINTER))
+    }
+
+    def decode(value: Any, path: str, unknown: list[str]) -> Any:
+        if type(value) is not dict:
+            raise _Mismatch(value, go_type)
+        dropped: list[str] | None = None
+        key = ""
+        try:
+            for key, item in value.items():
+                field = fields.get(key)
+                if field is None:
+                    unknown.append(path + key)
+                elif item is not None:
+                    decode_field, is_container, is_kept = field
+                    new = decode_field(item, f"{path}{key}." if is_container else "", unknown)
+                    if is_kept or new or key in always:
+                        if new is not item:
+                            value[key] = new
+                        continue
+                if dropped is None:
+                    dropped = []
+                dropped.append(key)
+        except _Mismatch as e:
+            field_name = f"{struct}.{_go_path(path + key)}"
+            raise DecodeError(
+                f"json: cannot unmarshal {e.what} into Go struct field {field_name} of type {e.go_type}"
+            ) from None
+        if dropped:
+            for key in dropped:
+                del value[key]
+        for key, zero in always.items():
+            if key not in value:
+                value[key] = zero()
+        return value
+
+    return decode
+
+
+def _is_container(schema: Obj) -> bool:
+    return schema.get("type") in {"object", "array"}
+
+
+def _go_path(path: str) -> str:
+    """A path without the indices of lists: the decoder's messages name fields only."""
+    return "".join(part.partition("]")[2] if i else part for i, part in enumerate(path.split("[")))
+
+
+def _go_type(schema: Obj) -> str:
+    """The name of a type in the decoder's messages."""
+    named: str = schema.get(GO_TYPE, "")
+    if named:
+        return named
+    match schema.get("type"):
+        case "array":
+            return "[]" + _go_type(schema["items"])
+        case "object" if "additionalProperties" in schema:
+            return "map[string]" + _go_type(schema["additionalProperties"])
+        case "integer":
+            return "int64" if schema.get("format") == "int64" else "int32"
+        case "boolean":
+            return "bool"
+        case "string" if schema.get("format") == "byte":
+            return "[]uint8"
+        case _:
+            return "string"
+
+
+def _zero(schema: Obj) -> Callable[[], Any]:
+    """Makes the empty value of a schema, each time anew."""
+    match schema.get("type"):
+        case "object" if "properties" in schema:
+            decode = _compile(schema)
+            return lambda: decode({}, "", [])
+        case "string" if schema.get("format") != "date-time":
+            return str
+        case "integer":
+            return int
+        case "boolean":
+            return bool
+        case _:
+            return _null
+
+
+def _null() -> None:
+    """What a list, a map or a time that is missing but required is written as."""

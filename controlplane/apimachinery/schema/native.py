@@ -1,0 +1,105 @@
+"""Structural schemas of native kinds, written compactly.
+
+Each function makes one OpenAPI v3 schema (a JSON object, as in a custom resource definition). Two extensions carry what
+OpenAPI has no word for; they are taken out before a schema is published:
+
+``x-controlplane-pointer``  true: an empty value differs from a missing one and is kept (``immutable: false``).
+``x-controlplane-go-type``  the name that Kubernetes' decoder gives the type in its messages (``v1.ObjectMeta``).
+
+A field that is ``required`` is always written, empty if it was not given; an object that is no pointer always exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from controlplane.apimachinery.identity import Obj
+
+__all__ = [
+    "GO_TYPE",
+    "POINTER",
+    "anything",
+    "array",
+    "binary",
+    "boolean",
+    "integer",
+    "mapping",
+    "micro_time",
+    "pointer",
+    "record",
+    "string",
+    "time",
+]
+
+POINTER = "x-controlplane-pointer"
+GO_TYPE = "x-controlplane-go-type"
+
+
+def _described(schema: Obj, description: str) -> Obj:
+    return {"description": description, **schema} if description else schema
+
+
+def string(description: str = "", *, go_type: str = "string") -> Obj:
+    schema: Obj = {"type": "string"}
+    if go_type != "string":
+        schema[GO_TYPE] = go_type
+    return _described(schema, description)
+
+
+def boolean(description: str = "") -> Obj:
+    return _described({"type": "boolean"}, description)
+
+
+def integer(description: str = "", *, bits: int = 32) -> Obj:
+    return _described({"type": "integer", "format": f"int{bits}"}, description)
+
+
+def time(description: str = "") -> Obj:
+    """An RFC 3339 time in whole seconds."""
+    return _described({"type": "string", "format": "date-time", GO_TYPE: "v1.Time"}, description)
+
+
+def micro_time(description: str = "") -> Obj:
+    """An RFC 3339 time with exactly six digits of a second."""
+    return _described({"type": "string", "format": "date-time", GO_TYPE: "v1.MicroTime"}, description)
+
+
+def binary(description: str = "") -> Obj:
+    """Bytes, in base64."""
+    return _described({"type": "string", "format": "byte"}, description)
+
+
+def anything(description: str = "") -> Obj:
+    """Any JSON object, kept as it is."""
+    return _described({"type": "object", "x-kubernetes-preserve-unknown-fields": True}, description)
+
+
+def array(items: Obj, description: str = "", *, key: Sequence[str] = (), unique: bool = False) -> Obj:
+    """A list. ``key``: the fields that tell its items apart (a map list); ``unique``: a set; else replaced whole."""
+    schema: Obj = {"type": "array", "items": items}
+    if key:
+        schema |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(key)}
+    else:
+        schema["x-kubernetes-list-type"] = "set" if unique else "atomic"
+    return _described(schema, description)
+
+
+def mapping(values: Obj, description: str = "") -> Obj:
+    return _described({"type": "object", "additionalProperties": values}, description)
+
+
+def record(
+    properties: Mapping[str, Obj], description: str = "", *, go_type: str = "", required: Sequence[str] = ()
+) -> Obj:
+    """An object with named fields. ``go_type`` with its package (``v1.LeaseSpec``)."""
+    schema: dict[str, Any] = {"type": "object", "properties": dict(properties)}
+    if required:
+        schema["required"] = list(required)
+    if go_type:
+        schema[GO_TYPE] = go_type
+    return _described(schema, description)
+
+
+def pointer(schema: Obj) -> Obj:
+    return {**schema, POINTER: True}
