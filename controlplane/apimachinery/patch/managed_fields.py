@@ -1,0 +1,292 @@
+"""``metadata.managedFields``: read it, bring it up to date with every write, write it back.
+
+One ``FieldManager`` serves one path of one version (a resource or a subresource). An update never fails for its managed
+fields: where they cannot be brought up to date the stored ones are kept.
+
+Source: behaviour of kubernetes/apimachinery ``pkg/util/managedfields``, its order of steps included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.patch.structured.check import check_type
+from controlplane.apimachinery.patch.structured.errors import Conflict, ConflictError, Manager
+from controlplane.apimachinery.patch.structured.fieldset import Fields, decode, difference, has, union
+from controlplane.apimachinery.patch.structured.updater import Managers, OwnedSet, Updater
+from controlplane.apimachinery.patch.structured.walks import compare, fields_of
+
+__all__ = ["LAST_APPLIED", "UPDATE_MANAGERS_LIMIT", "FieldManager"]
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+UPDATE_MANAGERS_LIMIT = 10
+"""Entries of updates that are kept; the oldest beyond them are joined into one of ``ancient-changes`` per version."""
+
+APPLY, UPDATE = "Apply", "Update"
+_BEFORE_FIRST_APPLY = "before-first-apply"
+_SELF = Manager("\0current-operation", UPDATE)
+_SYSTEM_FIELDS: Fields = {
+    "f:apiVersion": {},
+    "f:kind": {},
+    "f:metadata": {
+        ".": {},
+        "f:name": {},
+        "f:namespace": {},
+        "f:creationTimestamp": {},
+        "f:selfLink": {},
+        "f:uid": {},
+        "f:clusterName": {},
+        "f:generation": {},
+        "f:managedFields": {},
+        "f:resourceVersion": {},
+    },
+}
+"""What nobody owns."""
+
+
+@dataclass(slots=True)
+class Managed:
+    """Managed fields in hand: who owns what, and when each wrote last (RFC 3339)."""
+
+    managers: Managers
+    times: dict[Manager, str]
+
+
+class FieldManager:
+    """Keeps managed fields for writes through one path.
+
+    ``api_version`` is the version of the objects that come and go here; ``now`` gives the time as objects carry it.
+    """
+
+    def __init__(self, updater: Updater, api_version: str, *, subresource: str, now: Callable[[], str]) -> None:
+        self._updater, self._version, self._subresource, self._now = updater, api_version, subresource, now
+
+    def update(self, live: Obj, new: Obj, manager: str) -> None:
+        """Set the managed fields of ``new``, written by ``manager`` over ``live`` (``{}`` on create)."""
+        managed = self._sent_or_stored(live, new)
+        bare_live, bare_new = _bare(live), _bare(new)
+        if not managed.managers and live.get("metadata", {}).get("uid"):
+            _put(new, None)  # nobody began to track this object: an apply will
+            return
+        try:
+            managed = self._update(bare_live, bare_new, managed, manager)
+        except ValueError:
+            _put(new, live.get("metadata", {}).get("managedFields"))
+            return
+        _put(new, encode(managed))
+
+    def apply(self, live: Obj, applied: Obj, manager: str, *, force: bool) -> Obj:
+        """Merge ``applied`` into ``live``; the result has its managed fields set. Neither argument is changed.
+
+        Raises:
+            ConflictError: somebody else owns a field with another value, and not ``force``.
+            TypeMismatch: ``applied`` does not fit its type.
+        """
+        type_ = self._updater.types[self._version]
+        check_type(applied, type_)
+        managed = _read(live.get("metadata", {}).get("managedFields"))
+        bare = _bare(live)
+        if not managed.managers:
+            # what was there before anybody applied belongs to one manager, so that it is not lost without a conflict
+            managed = self._update({}, bare, managed, _BEFORE_FIRST_APPLY)
+        try:
+            merged = self._apply(bare, applied, managed, manager, force=force)
+        except ConflictError as err:
+            if manager != "kubectl":
+                raise
+            self._raise_unless_last_applied(err, bare)
+            merged = self._apply(bare, applied, managed, manager, force=True)
+        if manager == "kubectl":
+            _refresh_last_applied(merged, applied)
+        return merged
+
+    def _identify(self, name: str, operation: str) -> Manager:
+        version = self._version if operation == UPDATE else ""
+        return Manager(name or "unknown", operation, version, self._subresource)
+
+    def _update(self, live: Obj, new: Obj, managed: Managed, name: str) -> Managed:
+        manager = self._identify(name, UPDATE)
+        managers = self._updater.update(live, new, self._version, dict(managed.managers), _SELF)
+        times = dict(managed.times)
+        mine = managers.pop(_SELF, None)
+        stripped = difference(mine.fields, _SYSTEM_FIELDS) if mine is not None else {}
+        if mine is not None and stripped:
+            before = managers.get(manager)
+            fields = union(before.fields, stripped) if before is not None else stripped
+            managers[manager] = mine._replace(fields=fields)
+            times[manager] = self._now()
+        return _capped(Managed(managers, times))
+
+    def _apply(self, live: Obj, applied: Obj, managed: Managed, name: str, *, force: bool) -> Obj:
+        manager = self._identify(name, APPLY)
+        new, managers = self._updater.apply(live, applied, self._version, dict(managed.managers), manager, force=force)
+        mine = managers.pop(manager, None)
+        stripped = difference(mine.fields, _SYSTEM_FIELDS) if mine is not None else {}
+        if mine is not None and stripped:
+            managers[manager] = mine._replace(fields=stripped)
+        times = dict(managed.times)
+        if new is not None:
+            times[manager] = self._now()
+        merged = dict(new if new is not None else live)
+        merged["metadata"] = dict(merged.get("metadata") or {})
+        _put(merged, encode(Managed(managers, times)))
+        return merged
+
+    def _sent_or_stored(self, live: Obj, new: Obj) -> Managed:
+        """The managed fields to start from: those sent, if they are usable; ``[]`` or ``[{}]`` resets them."""
+        stored = live.get("metadata", {}).get("managedFields")
+        if self._subresource:
+            return _read_or_none(stored)
+        sent = new.get("metadata", {}).get("managedFields")
+        if sent in ([], [{}]):
+            return Managed({}, {})
+        try:
+            managed = _read(sent)
+        except ValueError:
+            return _read_or_none(stored)
+        return managed if managed.managers else _read_or_none(stored)
+
+    def _raise_unless_last_applied(self, err: ConflictError, live: Obj) -> None:
+        """kubectl takes over, without force, what it had applied on the client side and nobody changed since."""
+        allowed = self._unchanged_since_last_applied(live)
+        if allowed is None:
+            raise err
+        left: list[Conflict] = [c for c in err.conflicts if not has(allowed, c.path)]
+        if left:
+            raise ConflictError(left)
+
+    def _unchanged_since_last_applied(self, live: Obj) -> Fields | None:
+        text = (live.get("metadata", {}).get("annotations") or {}).get(LAST_APPLIED)
+        try:
+            last = orjson.loads(text) if text else None
+        except ValueError:
+            return None
+        if not isinstance(last, dict) or last.get("apiVersion") != self._version:
+            return None
+        type_ = self._updater.types[self._version]
+        try:
+            check_type(last, type_)
+            owned, changes = fields_of(last, type_), compare(last, live, type_)
+        except ValueError:
+            return None
+        for changed in changes:
+            owned = difference(owned, changed)
+        return owned
+
+
+def _bare(obj: Obj) -> Obj:
+    """The object without its managed fields; the rest is shared."""
+    meta = obj.get("metadata")
+    if not meta or "managedFields" not in meta:
+        return obj
+    return {**obj, "metadata": {k: v for k, v in meta.items() if k != "managedFields"}}
+
+
+def _put(obj: Obj, entries: list[Obj] | None) -> None:
+    if entries:
+        obj["metadata"]["managedFields"] = entries
+    else:
+        obj["metadata"].pop("managedFields", None)
+
+
+def _read_or_none(entries: Any) -> Managed:
+    try:
+        return _read(entries)
+    except ValueError:
+        return Managed({}, {})
+
+
+def _read(entries: Any) -> Managed:
+    """Managed fields from the wire.
+
+    Raises:
+        ValueError: an entry of an unknown operation or fields type, or whose fields cannot be read.
+    """
+    managed = Managed({}, {})
+    for index, entry in enumerate(entries or ()):
+        operation, version, kind = entry.get("operation"), entry.get("apiVersion", ""), entry.get("fieldsType", "")
+        if operation not in (APPLY, UPDATE):
+            raise ValueError("operation must be `Apply` or `Update`")
+        if not version:
+            raise ValueError("apiVersion must not be empty")
+        if not kind:
+            raise ValueError(f"missing fieldsType in managed fields entry {index}")
+        if kind != "FieldsV1":
+            raise ValueError(f'invalid fieldsType "{kind}" in managed fields entry {index}')
+        manager = Manager(
+            entry.get("manager", ""), operation, version if operation == UPDATE else "", entry.get("subresource", "")
+        )
+        managed.managers[manager] = OwnedSet(decode(entry.get("fieldsV1")), version, operation == APPLY)
+        if entry.get("time"):
+            managed.times[manager] = entry["time"]
+    return managed
+
+
+def encode(managed: Managed) -> list[Obj]:
+    """The entries for the wire: applies before updates, then by time, name, version and subresource."""
+    ordered = sorted(
+        managed.managers.items(),
+        key=lambda item: (
+            item[0].operation,
+            managed.times.get(item[0], ""),
+            item[0].name,
+            item[1].version,
+            item[0].subresource,
+        ),
+    )
+    entries = []
+    for manager, owned in ordered:
+        entry: Obj = {"manager": manager.name, "operation": manager.operation, "apiVersion": owned.version}
+        if manager in managed.times:
+            entry["time"] = managed.times[manager]
+        entry["fieldsType"] = "FieldsV1"
+        entry["fieldsV1"] = owned.fields
+        if manager.subresource:
+            entry["subresource"] = manager.subresource
+        entries.append(entry)
+    return entries
+
+
+def _capped(managed: Managed) -> Managed:
+    """Join the oldest updates until no more than the limit are left."""
+    updates = [m for m, owned in managed.managers.items() if not owned.applied]
+    if len(updates) <= UPDATE_MANAGERS_LIMIT:
+        return managed
+    updates.sort(key=lambda m: (managed.times.get(m, ""), m.name, m.subresource, m.api_version))
+    managers, times, left = dict(managed.managers), dict(managed.times), len(updates)
+    first_of: dict[str, Manager] = {}
+    for manager in updates:
+        if left <= UPDATE_MANAGERS_LIMIT:
+            break
+        owned = managers[manager]
+        first = first_of.setdefault(owned.version, manager)
+        if first == manager:
+            continue
+        bucket = Manager("ancient-changes", UPDATE, owned.version)
+        if bucket not in managers:
+            managers[bucket] = managers.pop(first)
+        joined = union(owned.fields, managers[bucket].fields)
+        managers[bucket] = owned._replace(fields=joined)
+        if manager != bucket:
+            del managers[manager]
+        left -= 1
+        if manager in times:
+            times[bucket] = times[manager]
+    return Managed(managers, times)
+
+
+def _refresh_last_applied(merged: Obj, applied: Obj) -> None:
+    """Where kubectl's annotation of client-side apply is, keep it in step with what is applied now."""
+    annotations = merged["metadata"].get("annotations")
+    if not annotations or not annotations.get(LAST_APPLIED):
+        return
+    meta = dict(applied.get("metadata") or {})
+    if LAST_APPLIED in (meta.get("annotations") or {}):
+        meta["annotations"] = {k: v for k, v in meta["annotations"].items() if k != LAST_APPLIED}
+    text = orjson.dumps({**applied, "metadata": meta}, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE).decode()
+    merged["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}

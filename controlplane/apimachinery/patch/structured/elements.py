@@ -1,0 +1,86 @@
+"""Path elements and paths: the steps by which a field is named in managed fields.
+
+An element is kept as the text that stands in ``fieldsV1``: ``f:name`` is a field, ``k:{"name":"x"}`` the item of a list
+of maps with these key values, ``v:"x"`` an item of a set, ``i:0`` an index. The text is canonical (keys sorted, compact
+JSON), so equal elements are equal strings.
+
+Source: the serialized form of sigs.k8s.io/structured-merge-diff ``fieldpath``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+__all__ = ["canonical", "field_element", "item_keys", "key_element", "path_text", "sort_key", "value_element"]
+
+_RANK = {"f": 0, "k": 1, "v": 2, "i": 3}
+
+
+def field_element(name: str) -> str:
+    return "f:" + name
+
+
+def key_element(keys: Mapping[str, Any]) -> str:
+    """The item of a list of maps whose key fields have these values."""
+    return "k:" + orjson.dumps(keys, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def value_element(value: Any) -> str:
+    """The item of a set with this value."""
+    return "v:" + orjson.dumps(value).decode()
+
+
+def item_keys(element: str) -> dict[str, Any]:
+    """The key values of a ``k:`` element; nothing for the others."""
+    keys: dict[str, Any] = orjson.loads(element[2:]) if element.startswith("k:") else {}
+    return keys
+
+
+def canonical(element: str) -> str:
+    """A client's element in canonical form.
+
+    Raises:
+        ValueError: not an element: too short, no colon, an unknown letter, a value that is not JSON.
+    """
+    if len(element) < 2:
+        raise ValueError("key must be 2 characters long:")
+    if element[1] != ":":
+        raise ValueError(f"missing colon: {element}")
+    kind = element[0]
+    if kind == "f":
+        return element
+    if kind == "i":
+        return f"i:{int(element[2:])}"
+    if kind == "v":
+        return value_element(orjson.loads(element[2:]))
+    if kind == "k":
+        keys = orjson.loads(element[2:])
+        if not isinstance(keys, dict):
+            raise ValueError(f"keys of a list item must be an object: {element}")
+        return key_element(keys)
+    raise ValueError("unknown path element type")
+
+
+def sort_key(element: str) -> tuple[int, str]:
+    """Fields before keys before values before indexes, each by text."""
+    return _RANK[element[0]], element
+
+
+def path_text(path: Iterable[str]) -> str:
+    """A path as conflicts name it: ``.spec.ports[port=80,protocol="TCP"].name``."""
+    return "".join(map(_element_text, path))
+
+
+def _element_text(element: str) -> str:
+    kind, rest = element[0], element[2:]
+    if kind == "f":
+        return "." + rest
+    if kind == "k":
+        pairs = (f"{name}={orjson.dumps(value).decode()}" for name, value in orjson.loads(rest).items())
+        return "[" + ",".join(pairs) + "]"
+    if kind == "v":
+        return f"[={rest}]"
+    return f"[{rest}]"

@@ -1,0 +1,159 @@
+"""Sets of fields, in the very form in which ``fieldsV1`` keeps them: nested objects.
+
+A node says what is owned below one path. ``{}`` is a leaf: the field itself is a member. ``{".": {}, "f:a": …}`` is a
+member with members below it; without ``"."`` only what is below belongs to the set. The root has no ``"."``, and
+``{}`` as a root is the empty set. Sets are never changed once they are built, so parts of one may stand in another.
+
+Source: set semantics of sigs.k8s.io/structured-merge-diff ``fieldpath.Set``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from controlplane.apimachinery.patch.structured.elements import canonical, sort_key
+
+__all__ = [
+    "Fields",
+    "children",
+    "decode",
+    "difference",
+    "has",
+    "intersection",
+    "paths",
+    "recursive_difference",
+    "subset",
+    "union",
+]
+
+Fields = dict[str, Any]
+SELF = "."
+
+
+def is_member(node: Fields) -> bool:
+    """Whether the path of this node is itself in the set."""
+    return not node or SELF in node
+
+
+def children(node: Fields) -> Fields:
+    """The elements below a node."""
+    return {e: n for e, n in node.items() if e != SELF} if SELF in node else node
+
+
+def node_of(below: Fields, *, member: bool) -> Fields | None:
+    """A node from its parts; None if nothing is left."""
+    if not below:
+        return {} if member else None
+    return {SELF: {}, **below} if member else below
+
+
+def has(root: Fields, path: tuple[str, ...]) -> bool:
+    """Whether this very path is a member."""
+    node = root
+    for element in path:
+        below = node.get(element)
+        if below is None:
+            return False
+        node = below
+    return bool(path) and is_member(node)
+
+
+def subset(root: Fields, element: str) -> Fields:
+    """What is below one element, as a set of its own."""
+    node = root.get(element)
+    return children(node) if node else {}
+
+
+def union(a: Fields, b: Fields) -> Fields:
+    """Members of either."""
+    if not a or a is b:
+        return b
+    if not b:
+        return a
+    out = dict(a)
+    for element, node in b.items():
+        mine = out.get(element)
+        out[element] = node if mine is None else _union_nodes(mine, node)
+    return out
+
+
+def _union_nodes(a: Fields, b: Fields) -> Fields:
+    below = union(children(a), children(b))
+    node = node_of(below, member=is_member(a) or is_member(b))
+    assert node is not None
+    return node
+
+
+def intersection(a: Fields, b: Fields) -> Fields:
+    """Members of both."""
+    out: Fields = {}
+    for element, node in a.items():
+        other = b.get(element)
+        if other is not None:
+            kept = node_of(intersection(children(node), children(other)), member=is_member(node) and is_member(other))
+            if kept is not None:
+                out[element] = kept
+    return out
+
+
+def difference(a: Fields, b: Fields) -> Fields:
+    """Members of ``a`` that are not members of ``b``. What is below a member of ``b`` stays."""
+    if not b:
+        return a
+    out: Fields = {}
+    for element, node in a.items():
+        other = b.get(element)
+        if other is None:
+            out[element] = node
+            continue
+        kept = node_of(difference(children(node), children(other)), member=is_member(node) and not is_member(other))
+        if kept is not None:
+            out[element] = kept
+    return out
+
+
+def recursive_difference(a: Fields, b: Fields) -> Fields:
+    """``a`` without the members of ``b`` and all that is below them."""
+    if not b:
+        return a
+    out: Fields = {}
+    for element, node in a.items():
+        other = b.get(element)
+        if other is None:
+            out[element] = node
+        elif not is_member(other):
+            kept = node_of(recursive_difference(children(node), children(other)), member=is_member(node))
+            if kept is not None:
+                out[element] = kept
+    return out
+
+
+def paths(root: Fields, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """All members: those of one level in order, then what is below them."""
+    ordered = sorted((e for e in root if e != SELF), key=sort_key)
+    for element in ordered:
+        if is_member(root[element]):
+            yield (*prefix, element)
+    for element in ordered:
+        if root[element]:
+            yield from paths(root[element], (*prefix, element))
+
+
+def decode(raw: Any) -> Fields:
+    """A client's ``fieldsV1`` as a set, its elements made canonical.
+
+    Raises:
+        ValueError: not a set of fields.
+    """
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict):
+        raise ValueError(f"fieldsV1 must be an object, not {type(raw).__name__}")
+    out: Fields = {}
+    for element, node in raw.items():
+        if element == SELF:
+            out[SELF] = {}
+        else:
+            out[element if element.startswith("f:") else canonical(element)] = decode(node)
+    return out
