@@ -15,12 +15,15 @@ from typing import Any
 from controlplane.apimachinery.patch.structured.elements import canonical, sort_key
 
 __all__ = [
+    "SELF",
     "Fields",
     "children",
     "decode",
     "difference",
     "has",
     "intersection",
+    "is_member",
+    "node_of",
     "paths",
     "recursive_difference",
     "subset",
@@ -29,6 +32,7 @@ __all__ = [
 
 Fields = dict[str, Any]
 SELF = "."
+"""The key that makes a node with something below it a member itself."""
 
 
 def is_member(node: Fields) -> bool:

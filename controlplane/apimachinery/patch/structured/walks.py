@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from controlplane.apimachinery.patch.structured.fieldset import (
+    SELF,
     Fields,
     children,
     is_member,
@@ -20,7 +21,7 @@ from controlplane.apimachinery.patch.structured.fieldset import (
     union,
 )
 from controlplane.apimachinery.patch.structured.types import ListType, MapType, Type
-from controlplane.apimachinery.patch.structured.values import ABSENT, equal, item_element, kind_of
+from controlplane.apimachinery.patch.structured.values import equal, item_element, kind_of
 
 __all__ = ["Comparison", "compare", "fields_of", "reconcile", "remove", "with_named_fields"]
 
@@ -100,10 +101,12 @@ class _Difference:
 
     def take(self, element: str, below: _Difference) -> None:
         """Hang a child's differences under its element."""
-        for name in ("removed", "modified", "added"):
-            node = node_of(getattr(below, name), member=below.itself == name)
-            if node is not None:
-                getattr(self, name)[element] = node
+        if below.removed or below.itself == "removed":
+            self.removed[element] = _member_if(below.removed, itself=below.itself == "removed")
+        if below.modified or below.itself == "modified":
+            self.modified[element] = _member_if(below.modified, itself=below.itself == "modified")
+        if below.added or below.itself == "added":
+            self.added[element] = _member_if(below.added, itself=below.itself == "added")
 
     def merge(self, other: _Difference) -> None:
         self.removed = union(self.removed, other.removed)
@@ -112,28 +115,50 @@ class _Difference:
         self.itself = self.itself or other.itself
 
 
+def _member_if(below: Fields, *, itself: bool) -> Fields:
+    return {SELF: {}, **below} if itself and below else below
+
+
 def compare(old: Any, new: Any, type_: Type) -> Comparison:
     """Compare two objects of one type."""
     found = _compare(old, new, type_)
     return Comparison(found.removed, found.modified, found.added)
 
 
+def _everything(value: Any, type_: Type) -> Fields:
+    """The node of a value that is wholly new or wholly gone: each path in it is a member."""
+    kind = kind_of(value, type_)
+    if kind == "map":
+        maps = type_.map
+        if value and maps is not None and not maps.atomic:
+            node: Fields = {SELF: {}}
+            for name, item in value.items():
+                field = maps.field(name)
+                if field is not None:
+                    node["f:" + name] = _everything(item, field)
+            return node
+    elif kind == "list":
+        lists = type_.list
+        if value and lists is not None and lists.associative:
+            grouped = _by_element(value, lists)
+            return {
+                SELF: {},
+                **{e: {} if len(items) > 1 else _everything(items[0], lists.element) for e, items in grouped.items()},
+            }
+    return {}
+
+
 def _compare(old: Any, new: Any, type_: Type) -> _Difference:
+    if new is old:
+        return _Difference()
     old_kind, new_kind = kind_of(old, type_), kind_of(new, type_)
-    if new is ABSENT:
-        return _compare_as(old_kind, old, new, type_)
-    if old is ABSENT or old_kind == new_kind:
-        return _compare_as(new_kind, old, new, type_)
-    found = _compare_as(old_kind, old, new, type_)
-    found.merge(_compare_as(new_kind, old, new, type_))
+    found = _compare_as(new_kind, old, new, type_)
+    if old_kind != new_kind:
+        found.merge(_compare_as(old_kind, old, new, type_))
     return found
 
 
 def _leaf(old: Any, new: Any) -> _Difference:
-    if old is ABSENT:
-        return _Difference("added")
-    if new is ABSENT:
-        return _Difference("removed")
     return _Difference("" if equal(old, new) else "modified")
 
 
@@ -142,39 +167,33 @@ def _compare_as(kind: str, old: Any, new: Any, type_: Type) -> _Difference:
         assert type_.map is not None
         old_map = old if isinstance(old, dict) else {}
         new_map = new if isinstance(new, dict) else {}
-        if type_.map.atomic or not (old_map or new_map):
-            return _leaf(old, new)
-        found = _compare_maps(old_map, new_map, type_.map)
+        if not type_.map.atomic and (old_map or new_map):
+            return _compare_maps(old_map, new_map, type_.map)
     elif kind == "list":
         assert type_.list is not None
         old_list = old if isinstance(old, list) else []
         new_list = new if isinstance(new, list) else []
-        if not type_.list.associative or not (old_list or new_list):
-            return _leaf(old, new)
-        found = _compare_lists(old_list, new_list, type_.list)
-    else:
-        return _leaf(old, new)
-    if old is ABSENT:
-        found.itself = "added"
-    elif new is ABSENT:
-        found.itself = "removed"
-    return found
+        if type_.list.associative and (old_list or new_list):
+            return _compare_lists(old_list, new_list, type_.list)
+    return _leaf(old, new)
 
 
 def _compare_maps(old: dict[str, Any], new: dict[str, Any], type_: MapType) -> _Difference:
     found = _Difference()
     for name, value in old.items():
-        other = new.get(name, ABSENT)
-        if other is value:
-            continue
         field = type_.field(name)
-        if field is not None:
-            found.take("f:" + name, _compare(value, other, field))
+        if field is None:
+            continue
+        if name in new:
+            if new[name] is not value:
+                found.take("f:" + name, _compare(value, new[name], field))
+        else:
+            found.removed["f:" + name] = _everything(value, field)
     for name, value in new.items():
         if name not in old:
             field = type_.field(name)
             if field is not None:
-                found.take("f:" + name, _compare(ABSENT, value, field))
+                found.added["f:" + name] = _everything(value, field)
     return found
 
 
@@ -191,23 +210,16 @@ def _compare_lists(old: list[Any], new: list[Any], type_: ListType) -> _Differen
     olds, news = _by_element(old, type_), _by_element(new, type_)
     for element in olds | news:
         mine, theirs = olds.get(element, []), news.get(element, [])
-        if len(mine) > 1 and len(theirs) > 1:
-            below = _Difference("" if equal(mine, theirs) else "modified")
-        elif len(mine) > 1:
-            below = _compare(ABSENT, theirs[0], type_.element) if theirs else _Difference()
-            below = _marked(below, "removed")
-        elif len(theirs) > 1:
-            below = _compare(mine[0], ABSENT, type_.element) if mine else _Difference()
-            below = _marked(below, "added")
+        if len(mine) == 1 and len(theirs) == 1:
+            found.take(element, _compare(mine[0], theirs[0], type_.element))
+        elif len(mine) > 1 and len(theirs) > 1:
+            found.take(element, _leaf(mine, theirs))
         else:
-            below = _compare(mine[0] if mine else ABSENT, theirs[0] if theirs else ABSENT, type_.element)
-        found.take(element, below)
+            if mine:
+                found.removed[element] = {} if len(mine) > 1 else _everything(mine[0], type_.element)
+            if theirs:
+                found.added[element] = {} if len(theirs) > 1 else _everything(theirs[0], type_.element)
     return found
-
-
-def _marked(below: _Difference, itself: str) -> _Difference:
-    below.itself = itself
-    return below
 
 
 def remove(value: Any, gone: Fields, type_: Type) -> Any:

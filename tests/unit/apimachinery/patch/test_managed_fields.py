@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -177,6 +178,7 @@ def test_reset_fields_cannot_be_owned() -> None:
     assert owners(obj) == {("creator", "Update"): {"f:scalar": {}}}
 
 
+PORT: Any = itemgetter("port")
 CONFIGS = st.fixed_dictionaries(
     {},
     optional={
@@ -185,7 +187,7 @@ CONFIGS = st.fixed_dictionaries(
         "set": st.lists(st.sampled_from("abc"), unique=True, max_size=3),
         "ports": st.lists(
             st.fixed_dictionaries({"port": st.integers(1, 3)}, optional={"name": st.sampled_from("xy")}),
-            unique_by=lambda p: p["port"],
+            unique_by=PORT,
             max_size=3,
         ),
     },
