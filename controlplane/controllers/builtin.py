@@ -1,0 +1,10 @@
+"""The built-in controllers, in the order in which they start."""
+
+from __future__ import annotations
+
+from controlplane.controllers import system_namespaces
+from controlplane.controllers.descriptor import ControllerDescriptor
+
+__all__ = ["BUILTIN"]
+
+BUILTIN: tuple[ControllerDescriptor, ...] = (system_namespaces.DESCRIPTOR,)

@@ -1,0 +1,5 @@
+"""The namespaces that every server has."""
+
+from controlplane.controllers.system_namespaces.controller import DESCRIPTOR
+
+__all__ = ["DESCRIPTOR"]

@@ -1,0 +1,216 @@
+"""Following one resource of a server: the present state, then every change, for as long as it runs.
+
+The state comes by a streaming list (``sendInitialEvents``) where the server has it, else by a paged list; changes come
+by one watch, which is resumed where it ended. Only when the server has forgotten that point (410) is the state read
+anew. Failures are waited out with growing pauses; nothing but cancellation ends it.
+
+Knows nothing of stores and handlers: what it learns goes to a ``Target``.
+
+A revision may hold several events (a foreign transaction), and a broken stream may have carried only some of them. So a
+watch resumes before the revision of its last event, not after it, until a bookmark or a later revision shows that one
+to be whole; what comes twice is the Target's to recognise by its resourceVersion.
+
+Source: behaviour of kubernetes/client-go ``tools/cache`` (Reflector), and KEP-3157 for the streaming list.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from random import Random
+from typing import Protocol
+
+from controlplane.apimachinery import meta
+from controlplane.apimachinery.identity import Key, Obj
+from controlplane.apimachinery.status import APIError
+from controlplane.base import logs
+from controlplane.base.clock import Clock
+from controlplane.client.errors import ClientError
+from controlplane.client.resources import ResourceClient
+from controlplane.client.watch import WatchEvent, WatchStream
+from controlplane.reconcile.timing import Backoff
+
+__all__ = ["INITIAL_EVENTS_END", "Reflector", "Target"]
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+"""The annotation of the bookmark after which a streaming list's initial events have all been sent."""
+
+_WATCH_SECONDS = (300, 600)
+"""A watch is asked to last between these, at random, so that watches do not all end together."""
+
+_SHORT_SECONDS = 1.0
+"""A watch that ends sooner and brought nothing is taken for a failure."""
+
+log = logs.get(__name__)
+
+
+class Target(Protocol):
+    """Where a reflector's findings go."""
+
+    async def replace(self, objects: dict[Key, Obj]) -> None:
+        """This is the whole state now."""
+
+    def apply(self, event: WatchEvent) -> None:
+        """This has changed (ADDED, MODIFIED or DELETED); it may have been reported before."""
+
+
+class _NotStreamed(Exception):
+    """The server does not stream lists."""
+
+
+class Reflector:
+    """Follows ``resource`` (in one namespace or all, by selectors) for a ``Target``."""
+
+    def __init__(
+        self,
+        resource: ResourceClient,
+        target: Target,
+        *,
+        namespace: str,
+        label_selector: str,
+        field_selector: str,
+        metadata_only: bool,
+        clock: Clock,
+        random: Random,
+    ) -> None:
+        self._resource, self._target = resource, target
+        self._namespace, self._labels, self._fields = namespace, label_selector, field_selector
+        self._metadata_only, self._ask_for_metadata = metadata_only, metadata_only
+        self._clock, self._random = clock, random
+        self._streams_lists = True
+        self._resume: str | None = None
+        self._current = ""
+        self._events = 0
+        self._log = log.bind(resource=str(resource.gvr.gr), namespace=namespace)
+        self._backoff = Backoff(clock, random, first_seconds=0.8, limit_seconds=30, jitter=1.0, reset_seconds=120)
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        while True:
+            started, self._events = self._clock.monotonic(), 0
+            try:
+                await (self._load() if self._resume is None else self._follow(self._resume))
+            except _NotStreamed:
+                self._streams_lists = False
+                continue
+            except APIError as e:
+                if self._adapted(e):
+                    continue
+                failure: Exception | None = e
+            except ClientError as e:
+                failure = e
+            else:
+                failure = None
+                if self._events or self._clock.monotonic() - started >= _SHORT_SECONDS:
+                    continue
+            pause = self._backoff.next_seconds()
+            self._log.warning("watch ended, trying again", error=failure or "ended at once", pause_seconds=pause)
+            await self._clock.sleep(pause)
+
+    def _adapted(self, error: APIError) -> bool:
+        """Learn from a refusal how to ask. Returns whether to ask again at once."""
+        if error.code == 406 and self._ask_for_metadata:
+            self._ask_for_metadata = False
+            return True
+        if error.code in (400, 422) and self._resume is None and self._streams_lists:
+            self._streams_lists = False
+            return True
+        if self._resume is not None and (error.code == 410 or _too_large(error)):
+            self._log.info("resource version is gone, listing again", resource_version=self._resume)
+            self._resume = None
+            return True
+        return False
+
+    async def _load(self) -> None:
+        """Learn the whole state, then follow the changes."""
+        if self._streams_lists:
+            await self._load_by_watch()
+        else:
+            await self._load_by_list()
+
+    async def _load_by_watch(self) -> None:
+        found: dict[Key, Obj] = {}
+        async with self._open(send_initial_events=True) as events:
+            async for event in events:
+                key = meta.key_of(event.object)
+                if event.type == "DELETED":
+                    found.pop(key, None)
+                elif event.type != "BOOKMARK":
+                    found[key] = self._reduced(event.object)
+                elif meta.annotations(event.object).get(INITIAL_EVENTS_END) == "true":
+                    await self._loaded(found, meta.resource_version(event.object))
+                    await self._consume(events)
+                    return
+                else:
+                    break
+        raise _NotStreamed
+
+    async def _load_by_list(self) -> None:
+        try:
+            found, version = await self._list(page_items=500)
+        except APIError as e:
+            if e.code != 410:
+                raise
+            found, version = await self._list(page_items=0)  # the pages' snapshot was forgotten: all in one
+        await self._loaded(found, version)
+        await self._follow(version)
+
+    async def _list(self, *, page_items: int) -> tuple[dict[Key, Obj], str]:
+        found: dict[Key, Obj] = {}
+        version = ""
+        async for page in self._resource.pages(
+            self._namespace,
+            label_selector=self._labels,
+            field_selector=self._fields,
+            page_items=page_items,
+            metadata_only=self._ask_for_metadata,
+        ):
+            version = page.resource_version
+            for item in page.items:
+                found[meta.key_of(item)] = self._reduced(item)
+        return found, version
+
+    async def _loaded(self, found: dict[Key, Obj], version: str) -> None:
+        self._events += len(found)
+        self._resume = self._current = version
+        await self._target.replace(found)
+
+    async def _follow(self, version: str) -> None:
+        """Take changes after ``version`` until the server ends the watch."""
+        async with self._open(resource_version=version) as events:
+            await self._consume(events)
+
+    async def _consume(self, events: WatchStream) -> None:
+        async for event in events:
+            self._events += 1
+            version = meta.resource_version(event.object)
+            if event.type == "BOOKMARK":
+                self._resume = self._current = version
+                continue
+            if version != self._current:
+                self._resume, self._current = self._current, version
+            self._target.apply(WatchEvent(event.type, self._reduced(event.object)))
+
+    def _open(
+        self, *, resource_version: str = "", send_initial_events: bool = False
+    ) -> AbstractAsyncContextManager[WatchStream]:
+        return self._resource.watch(
+            self._namespace,
+            resource_version=resource_version,
+            label_selector=self._labels,
+            field_selector=self._fields,
+            send_initial_events=send_initial_events,
+            timeout_seconds=self._random.randrange(*_WATCH_SECONDS),
+            metadata_only=self._ask_for_metadata,
+        )
+
+    def _reduced(self, obj: Obj) -> Obj:
+        """The object as it is kept: without spec and status where only metadata is wanted, whoever cut them off."""
+        if not self._metadata_only or obj.get("kind") == "PartialObjectMetadata":
+            return obj
+        return {"apiVersion": obj.get("apiVersion"), "kind": obj.get("kind"), "metadata": meta.metadata(obj)}
+
+
+def _too_large(error: APIError) -> bool:
+    """The server has never seen this revision: it was restored from an older state, or is another one."""
+    causes = error.details.get("causes") or ()
+    return any(cause.get("reason") == "ResourceVersionTooLarge" for cause in causes)
