@@ -63,6 +63,7 @@ class EtcdWatch:
         "_prefix",
         "_prev",
         "_progress_wanted",
+        "_reader",
         "_room",
         "_start",
         "_trustworthy",
@@ -80,18 +81,19 @@ class EtcdWatch:
         self._trustworthy = False
         self._member_name = ""
         self._call: StreamCall | None = None
+        self._reader: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         member, status = await self._cluster.status()
         self._member_name = member.name
         self._trustworthy = progress_is_trustworthy(status.version)
-        # One before the start: revisions at the compaction count as forgotten here, but etcd serves a watch from there,
-        # and some versions without the deletion that the compaction removed. It also lets a progress request be
-        # answered before the first event.
+        # A start in the past is asked for from one before it: what is at the compaction itself counts as forgotten here,
+        # but etcd serves a watch from there, and until 3.4.34 and 3.5.16 without the deletion that was compacted.
+        in_the_past = 1 < self._start <= status.header.revision
         create = pb.WatchCreateRequest(
             key=self._prefix or b"\0",
             range_end=prefix_end(self._prefix),
-            start_revision=max(self._start - 1, 1),
+            start_revision=self._start - in_the_past,
             progress_notify=True,
             prev_kv=self._prev,
         )
@@ -112,15 +114,17 @@ class EtcdWatch:
             call.cancel()
             self._cluster.raise_if_closed_under_us()
             raise
-        self._owner.start(self._read(call), name="read")
+        self._reader = self._owner.start(self._read(call), name="read")
         self._owner.start(self._ask_progress(call), name="progress")
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._call is not None:
+        if self._call is not None and self._reader is not None:
             self._call.cancel()
+            self._room.set()
+            await asyncio.wait({self._reader})  # by the end of its call, so that gRPC has nothing more to report
         await self._owner.close()
 
     def __aiter__(self) -> Self:
