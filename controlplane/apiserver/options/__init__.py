@@ -1,0 +1,19 @@
+"""The option groups of an API server, with kube-apiserver's flags. Programs compose them into their own options."""
+
+from controlplane.apiserver.options.authentication import AuthenticationOptions
+from controlplane.apiserver.options.authorization import AuthorizationOptions
+from controlplane.apiserver.options.logs import LogOptions
+from controlplane.apiserver.options.requests import RequestOptions
+from controlplane.apiserver.options.serving import ServingOptions
+from controlplane.apiserver.options.storage import StorageOptions, kv_options, store_url
+
+__all__ = [
+    "AuthenticationOptions",
+    "AuthorizationOptions",
+    "LogOptions",
+    "RequestOptions",
+    "ServingOptions",
+    "StorageOptions",
+    "kv_options",
+    "store_url",
+]

@@ -1,0 +1,38 @@
+"""Who may do what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from controlplane.base.options import OptionGroup, Problem, option
+
+__all__ = ["MODES", "AuthorizationOptions"]
+
+MODES = ("AlwaysAllow", "AlwaysDeny")
+"""What exists; ``system:masters`` comes before all of them."""
+
+_LATER = ("RBAC", "Webhook", "ABAC", "Node")
+
+
+class AuthorizationOptions(OptionGroup):
+    """The authorizers, asked in order."""
+
+    title: ClassVar[str] = "Authorization"
+
+    authorization_mode: tuple[str, ...] = option(
+        (),
+        flag="authorization-mode",
+        description="authorizers in order: AlwaysAllow, AlwaysDeny; empty lets system:masters do all, anybody see "
+        "health and version, and nobody else anything",
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        known = ", ".join(MODES)
+        for mode in self.authorization_mode:
+            if mode in _LATER:
+                yield Problem("authorization_mode", f"{mode} is not supported by this server; supported: {known}")
+            elif mode not in MODES:
+                yield Problem("authorization_mode", f"unknown mode {mode!r}; supported: {known}")
+        if len(set(self.authorization_mode)) != len(self.authorization_mode):
+            yield Problem("authorization_mode", "a mode is named twice")

@@ -1,0 +1,56 @@
+"""How requests are treated: how long, how many at a time, and what happens to them at shutdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from controlplane.base.options import Duration, OptionGroup, Problem, option
+
+__all__ = ["RequestOptions"]
+
+
+class RequestOptions(OptionGroup):
+    """Limits of requests, and the order of the shutdown."""
+
+    title: ClassVar[str] = "Generic"
+
+    request_timeout: Duration = option(
+        60.0, flag="request-timeout", gt=0, description="longest duration of a request that is not long-running"
+    )
+    min_request_timeout: int = option(
+        1800,
+        flag="min-request-timeout",
+        ge=1,
+        description="seconds a watch lives at least, unless the client asks for less; at most it lives twice as long",
+    )
+    max_requests_inflight: int = option(
+        400, flag="max-requests-inflight", ge=0, description="reading requests at a time; 0 is no limit"
+    )
+    max_mutating_requests_inflight: int = option(
+        200, flag="max-mutating-requests-inflight", ge=0, description="changing requests at a time; 0 is no limit"
+    )
+    livez_grace_period: Duration = option(
+        0.0,
+        flag="livez-grace-period",
+        ge=0,
+        description="how long after the start unfinished start-up does not fail /livez",
+    )
+    shutdown_delay_duration: Duration = option(
+        0.0,
+        flag="shutdown-delay-duration",
+        ge=0,
+        description="how long the server goes on serving after it has turned unready, so that load balancers notice",
+    )
+    shutdown_send_retry_after: bool = option(
+        False,
+        flag="shutdown-send-retry-after",
+        description="while draining, keep listening and answer new requests with 429 and Retry-After",
+    )
+    goaway_chance: float = option(
+        0.0, flag="goaway-chance", ge=0, le=0.02, description="not supported: it rebalances HTTP/2 connections"
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        if self.goaway_chance:
+            yield Problem("goaway_chance", "is not supported: this server speaks HTTP/1.1, which has no GOAWAY")

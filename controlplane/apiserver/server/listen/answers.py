@@ -1,0 +1,188 @@
+"""Our responses as aiohttp takes them: it calls ``prepare`` and ``write_eof``; ours write straight to the transport.
+
+A complete answer is one buffer, head and body together, where it is small; a large one goes out in slices, each
+waiting for the client to take the one before, so that neither the loop nor memory is held. A stream's chunks are
+written by its ``run``.
+
+aiohttp's own Response does the same through a writer, header maps and several awaits: 9 to 11 microseconds an answer
+where this takes 4 (tests/bench).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
+
+from aiohttp import web
+
+from controlplane.apiserver.server.listen.compress import THRESHOLD_BYTES, Compressor, accepts_gzip
+from controlplane.apiserver.server.listen.connection import Connection
+from controlplane.apiserver.server.listen.head import head
+from controlplane.apiserver.server.listen.sink import ConnectionSink
+from controlplane.base import logs
+from controlplane.base.streams import Chunk
+from controlplane.client.request import Response, StreamResponse
+
+__all__ = ["CompleteAnswer", "StreamAnswer"]
+
+log = logs.get(__name__)
+
+SLICE_BYTES = 256 * 1024
+"""One write of a large body: encrypting it takes 0.3 ms, so other requests hardly notice."""
+
+ONE_WRITE_BYTES = 64 * 1024
+"""Up to here head and body are joined and written at once."""
+
+_LAST_CHUNK = b"0\r\n\r\n"
+
+
+class CompleteAnswer(web.StreamResponse):
+    """A whole answer. ``closing`` says whether the server wants connections to end."""
+
+    def __init__(self, response: Response, compressor: Compressor, *, closing: bool) -> None:
+        super().__init__(status=response.status)
+        self._answer, self._compressor, self._closing = response, compressor, closing
+
+    @property
+    def keep_alive(self) -> bool:
+        return not self._closing
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError
+        response = self._answer
+        length = response.length
+        headers: Sequence[tuple[str, str]] = response.headers
+        self._closing = close = self._closing or not request.keep_alive or _asks_to_close(headers)
+        old = request.version.minor == 0
+        body = response.body
+        if length > THRESHOLD_BYTES and request.method != "HEAD" and _compressible(request, response):
+            headers = [*headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+            first = head(response.status, response.content_type, headers, length=None, close=close)
+            await _write_compressed(request, transport, first, _slices(body), self._compressor)
+            return
+        first = head(response.status, response.content_type, headers, length=length, close=close, old=old)
+        if request.method == "HEAD" or length == 0:
+            transport.write(first)
+        elif length <= ONE_WRITE_BYTES:
+            transport.write(first + (body if isinstance(body, bytes) else b"".join(body)))
+        else:
+            transport.write(first)
+            for piece in _slices(body):
+                await _write_slice(request, transport, piece)
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """All is written by ``prepare``."""
+
+
+class StreamAnswer(web.StreamResponse):
+    """An answer whose body is written over time. ``opened`` and ``ended`` tell the listener of the sink."""
+
+    def __init__(
+        self,
+        response: StreamResponse,
+        *,
+        closing: bool,
+        opened: Callable[[ConnectionSink], None],
+        ended: Callable[[ConnectionSink], None],
+    ) -> None:
+        super().__init__(status=response.status)
+        self._answer, self._closing, self._opened, self._ended = response, closing, opened, ended
+
+    @property
+    def keep_alive(self) -> bool:
+        return not self._closing
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError
+        response = self._answer
+        old = request.version.minor == 0
+        self._closing = close = self._closing or old or not request.keep_alive or _asks_to_close(response.headers)
+        transport.write(
+            head(response.status, response.content_type, response.headers, length=None, close=close, old=old)
+        )
+        if request.method == "HEAD":
+            return
+        connection = request.protocol
+        assert isinstance(connection, Connection)
+        sink = connection.sink = ConnectionSink(transport, framed=not old)
+        self._opened(sink)
+        try:
+            await response.run(sink)
+        except Exception:  # the stream's outermost frame: the head is sent, only the log can say why
+            log.exception("stream failed", path=request.raw_path)
+            self._closing = True
+            transport.abort()
+            return
+        finally:
+            self._ended(sink)
+            connection.sink = None
+            sink.end()
+        transport.set_write_buffer_limits()
+        if not old:
+            transport.write(_LAST_CHUNK)
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """All is written by ``prepare``."""
+
+
+def _asks_to_close(headers: Sequence[tuple[str, str]]) -> bool:
+    return any(name == "Connection" for name, _ in headers)
+
+
+def _compressible(request: web.BaseRequest, response: Response) -> bool:
+    """Whether this client gets gzip of this answer: it asked, its HTTP has chunks, and nobody encoded it yet."""
+    asked = request.headers.get("Accept-Encoding")
+    if not asked or request.version.minor == 0 or not accepts_gzip(asked):
+        return False
+    return all(name != "Content-Encoding" for name, _ in response.headers)
+
+
+def _slices(body: bytes | Sequence[bytes]) -> Iterator[bytes]:
+    """The body in writes of about ``SLICE_BYTES``."""
+    if isinstance(body, bytes):
+        for start in range(0, len(body), SLICE_BYTES):
+            yield body[start : start + SLICE_BYTES]
+        return
+    pending: list[bytes] = []
+    pending_bytes = 0
+    for piece in body:
+        if len(piece) > SLICE_BYTES:
+            yield b"".join(pending)
+            pending, pending_bytes = [], 0
+            yield from _slices(piece)
+            continue
+        pending.append(piece)
+        pending_bytes += len(piece)
+        if pending_bytes >= SLICE_BYTES:
+            yield b"".join(pending)
+            pending, pending_bytes = [], 0
+    if pending:
+        yield b"".join(pending)
+
+
+async def _write_slice(request: web.BaseRequest, transport: asyncio.Transport, piece: bytes) -> None:
+    """Write, then wait until the client keeps up, and let others run in any case."""
+    if transport.is_closing():
+        raise ConnectionResetError
+    transport.write(piece)
+    await request.writer.drain()
+    await asyncio.sleep(0)
+
+
+async def _write_compressed(
+    request: web.BaseRequest,
+    transport: asyncio.Transport,
+    first: bytes,
+    slices: Iterator[bytes],
+    compressor: Compressor,
+) -> None:
+    transport.write(first)
+    async with aclosing(compressor.compress(slices)) as pieces:
+        async for piece in pieces:
+            await _write_slice(request, transport, Chunk(piece).framed)
+    transport.write(_LAST_CHUNK)

@@ -1,0 +1,182 @@
+"""The listener: from a socket to our Request, and from our Response to bytes.
+
+The only place, with its neighbours in this folder, that knows aiohttp's server. It carries; it decides nothing about
+requests: every failure above HTTP's own syntax is the filters' to answer.
+
+Shutdown is the server's to order: ``stop_accepting``, ``end_streams``, ``close``.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from dataclasses import dataclass, field
+from time import monotonic
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from controlplane.apimachinery.status import bad_request
+from controlplane.apiserver.server.listen.accept import Acceptor
+from controlplane.apiserver.server.listen.answers import CompleteAnswer, StreamAnswer
+from controlplane.apiserver.server.listen.compress import Compressor
+from controlplane.apiserver.server.listen.connection import Connection, ConnectionServer
+from controlplane.apiserver.server.listen.sink import ConnectionSink
+from controlplane.base.clock import Clock, SystemClock
+from controlplane.base.tasks import Owner
+from controlplane.client.request import BodyTooLarge, Handler, Request, StreamResponse
+
+__all__ = ["BODY_LIMIT_BYTES", "Listener", "ListenerConfig", "PortUnavailable", "bind"]
+
+BODY_LIMIT_BYTES = 3 * 1024 * 1024
+"""Kubernetes' MaxRequestBodyBytes: an object of 1.5 MiB, twice, in JSON."""
+
+KEEP_ALIVE_SECONDS = 120.0
+"""Longer than the 90 s after which Go's client drops an idle connection, so that the client is the one to close."""
+
+HEAD_LIMIT_BYTES = 64 * 1024
+"""Of the request line and of one header: selectors and tokens are long."""
+
+BACKLOG = 1024
+
+
+class PortUnavailable(Exception):
+    """The address cannot be listened on; the message names it, why, and the flag."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenerConfig:
+    """``tls`` None: plain HTTP (tests). ``body_limit_bytes``: of one request's body."""
+
+    tls: ssl.SSLContext | None
+    body_limit_bytes: int = BODY_LIMIT_BYTES
+    clock: Clock = field(default_factory=SystemClock)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes any free one.
+
+    Raises:
+        PortUnavailable: in use, not permitted, not an address of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setblocking(False)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise PortUnavailable(f"cannot listen on {host}:{port} (--bind-address, --secure-port): {why}") from error
+    return listening
+
+
+class Listener:
+    """Serves ``handler`` on one listening socket.
+
+    ``closing``: answers ask clients to close their connections (set when the server shuts down).
+    """
+
+    def __init__(self, listening: socket.socket, handler: Handler, config: ListenerConfig) -> None:
+        self._socket, self._handler, self._config = listening, handler, config
+        self._owner = Owner("listener")
+        self._compressor = Compressor()
+        self._sinks: set[ConnectionSink] = set()
+        self._server: ConnectionServer | None = None
+        self.closing = False
+
+    @property
+    def port(self) -> int:
+        return int(self._socket.getsockname()[1])
+
+    @property
+    def streams(self) -> int:
+        """How many streams are open."""
+        return len(self._sinks)
+
+    def start(self) -> None:
+        """Begin to take connections. On the loop, once."""
+        self._server = ConnectionServer(
+            self._serve,
+            keepalive_timeout=KEEP_ALIVE_SECONDS,
+            tcp_keepalive=False,  # the acceptor sets its own
+            access_log=None,
+            max_line_size=HEAD_LIMIT_BYTES,
+            max_field_size=HEAD_LIMIT_BYTES,
+            auto_decompress=False,  # Kubernetes' servers do not either: a small body cannot become a large one
+        )
+        acceptor = Acceptor(self._socket, self._server, tls=self._config.tls, clock=self._config.clock)
+        self._owner.start(acceptor.run(), name="accept")
+
+    async def stop_accepting(self) -> None:
+        """Close the listening socket; connections that are open go on. Idempotent."""
+        await self._owner.close()
+        self._socket.close()
+
+    def end_streams(self) -> None:
+        """Tell all streams to end; each finishes its chunked body."""
+        for sink in list(self._sinks):
+            sink.end()
+
+    async def close(self, *, seconds: float = 2.0) -> None:
+        """Stop, giving requests under way ``seconds`` to finish; then they are cancelled. Idempotent."""
+        self.closing = True
+        await self.stop_accepting()
+        self.end_streams()
+        if self._server is not None:
+            await self._server.shutdown(seconds)
+        self._compressor.close()
+
+    async def _serve(self, raw: web.BaseRequest) -> web.StreamResponse:
+        connection = raw.protocol
+        assert isinstance(connection, Connection)
+        response = await self._handler(self._request(raw, connection))
+        if isinstance(response, StreamResponse):
+            return StreamAnswer(response, closing=self.closing, opened=self._sinks.add, ended=self._sinks.discard)
+        return CompleteAnswer(response, self._compressor, closing=self.closing)
+
+    def _request(self, raw: web.BaseRequest, connection: Connection) -> Request:
+        target = raw.raw_path
+        if not target.startswith("/"):  # absolute form, as sent to proxies
+            target = raw.rel_url.raw_path_qs
+        path, _, query = target.partition("?")
+        return Request(
+            raw.method,
+            unquote(path) if "%" in path else path,
+            query_string=query,
+            headers=raw.headers,
+            peer=connection.peer,
+            remote=connection.remote,
+            received_at=monotonic(),
+            read=_Body(raw, self._config.body_limit_bytes).read if raw.body_exists else None,
+        )
+
+
+class _Body:
+    """The body of one request, read when it is asked for."""
+
+    __slots__ = ("_limit", "_raw")
+
+    def __init__(self, raw: web.BaseRequest, limit_bytes: int) -> None:
+        self._raw, self._limit = raw, limit_bytes
+
+    async def read(self) -> bytes:
+        raw, limit = self._raw, self._limit
+        declared = raw.content_length
+        if declared is not None and declared > limit:
+            raise BodyTooLarge(limit)
+        if raw.headers.get("Expect", "").lower() == "100-continue" and raw.transport is not None:
+            raw.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            while piece := await raw.content.readany():
+                size += len(piece)
+                if size > limit:
+                    raise BodyTooLarge(limit)
+                pieces.append(piece)
+        except web.RequestPayloadError as error:
+            raise bad_request(f"the request's body could not be read: {error}") from error
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
