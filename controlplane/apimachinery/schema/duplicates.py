@@ -4,8 +4,8 @@ JSON parsers keep the last of two equal keys. Kubernetes' decoder of native kind
 reads the second into what the first left: two objects are merged, anything else is replaced.
 
 How the cheap check works: what is written again and gives the same bytes had no duplicates; that settles compact
-documents. For others, in valid JSON an unescaped ``"`` directly before a ``:`` ends a key, and nothing else does: the number of
-such places is the number of keys in the text; if the parsed value has as many, none was given twice.
+documents. For others: in valid JSON an unescaped ``"`` directly before a ``:`` ends a key, and nothing else does. So
+the number of such places is the number of keys in the text; if the parsed value has as many, none was given twice.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ __all__ = [
     "validate_immutable",
     "validate_labels",
     "validate_managed_fields",
+    "validate_native_finalizer",
     "validate_object_meta",
     "validate_object_meta_update",
     "validate_owner_references",
@@ -201,12 +202,19 @@ def validate_finalizers(finalizers: Iterable[str], path: str) -> list[FieldError
     return errors
 
 
+def validate_native_finalizer(name: str, path: str) -> list[FieldError]:
+    """One finalizer by all rules of native kinds."""
+    return [invalid(path, name, problem) for problem in qualified_name(name)] + _unprefixed_finalizer(name, path)
+
+
+def _unprefixed_finalizer(name: str, path: str) -> list[FieldError]:
+    if "/" in name or name in STANDARD_FINALIZERS:
+        return []
+    return [invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")]
+
+
 def _native_finalizers(finalizers: Iterable[str], path: str) -> list[FieldError]:
-    return [
-        invalid(f"{path}[{i}]", name, "name is neither a standard finalizer name nor is it fully qualified")
-        for i, name in enumerate(finalizers)
-        if "/" not in name and name not in STANDARD_FINALIZERS
-    ]
+    return [error for i, name in enumerate(finalizers) for error in _unprefixed_finalizer(name, f"{path}[{i}]")]
 
 
 def validate_managed_fields(entries: Sequence[Obj], path: str) -> list[FieldError]:

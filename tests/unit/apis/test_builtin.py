@@ -1,0 +1,41 @@
+"""The tuple of built-in kinds."""
+
+from __future__ import annotations
+
+import pytest
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.resource import Resource
+from controlplane.apimachinery.schema.decode import Decoder
+from controlplane.apis.builtin import BUILTIN
+
+
+def test_no_two_kinds_share_a_name_or_a_place() -> None:
+    for names in ([r.gr for r in BUILTIN], [(r.group, r.kind) for r in BUILTIN], [r.key_prefix for r in BUILTIN]):
+        assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("resource", BUILTIN, ids=lambda r: r.plural)
+def test_each_kind_is_whole(resource: Resource) -> None:
+    assert resource.native
+    assert resource.list_kind == resource.kind + "List"
+    for version in resource.versions:
+        assert version.columns, "a kind has a table"
+        assert version.columns[0].name == "Name"
+        decoder = Decoder(resource.kind, version.schema)
+        obj: Obj = {"apiVersion": "x", "kind": resource.kind}
+        assert decoder.decode(obj) == []
+        assert obj["metadata"] == {}
+
+
+def test_an_undescribed_property_is_named_by_its_schema() -> None:
+    def described(schema: dict[str, object], path: str) -> None:
+        properties = schema.get("properties", {})
+        assert isinstance(properties, dict)
+        for name, field in properties.items():
+            assert field.get("description"), f"{path}.{name} has no description"
+            described(field.get("items", field), f"{path}.{name}")
+
+    for resource in BUILTIN:
+        for version in resource.versions:
+            described(version.schema, resource.kind)
