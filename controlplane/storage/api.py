@@ -64,12 +64,15 @@ ANY = Freshness(0)
 
 class Predicate(Protocol):
     """Which objects a list or watch wants. ``signature`` is equal for equal predicates and ``""`` for "all";
-    ``name`` is set if only the object of this name can match (``metadata.name=x``)."""
+    ``name`` is set if only the object of this name can match (``metadata.name=x``); ``by_name_only``: and nothing else
+    is asked, so that the key decides."""
 
     @property
     def signature(self) -> str: ...
     @property
     def name(self) -> str | None: ...
+    @property
+    def by_name_only(self) -> bool: ...
     def matches(self, obj: Obj) -> bool: ...
 
 

@@ -6,6 +6,8 @@ Foreign errors (sqlite3, grpc) are mapped where the library is called and never 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "Compacted",
     "FutureRevision",
@@ -18,6 +20,7 @@ __all__ = [
     "StoreUnusable",
     "Unavailable",
     "Unreadable",
+    "UnreadableList",
     "ValueTooLarge",
 ]
 
@@ -97,6 +100,15 @@ class Unreadable(StorageError):
     def __init__(self, key: bytes, why: str) -> None:
         super().__init__(f"{key.decode(errors='replace')}: {why}")
         self.key, self.why = key, why
+
+
+class UnreadableList(Unreadable):
+    """Objects in a list that cannot be read; ``parts`` names them (at most 100)."""
+
+    def __init__(self, parts: Sequence[Unreadable]) -> None:
+        more = f" (and {len(parts) - 1} more)" if len(parts) > 1 else ""
+        super().__init__(parts[0].key, f"{parts[0].why}{more}")
+        self.parts = tuple(parts)
 
 
 class StoreUnusable(StorageError):

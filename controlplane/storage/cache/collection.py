@@ -1,0 +1,100 @@
+"""One key prefix that is served: how many objects it has, its ring, and who watches it.
+
+A collection outlives the ``Resource`` values (generations, groups that share a prefix) that are views on it.
+
+Channels are found by scope: the whole prefix, one namespace's prefix, or one key, so a change costs three look-ups
+whatever the number of namespaces watched.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from controlplane.storage.cache.entry import RAW, Entry
+from controlplane.storage.cache.ring import Change, Ring
+
+if TYPE_CHECKING:
+    from controlplane.storage.cache.channel import Channel
+
+__all__ = ["Collection", "Collections"]
+
+
+class Collection:
+    """``name``: group and resource, for metrics. ``prefix`` ends in a slash. ``raw`` and ``poisoned``: how many of
+    its ``count`` entries are not read yet, and cannot be read. ``since``: changes at and below this revision are not
+    in the ring, whatever the ring's floor."""
+
+    __slots__ = ("count", "end", "name", "poisoned", "prefix", "raw", "ring", "scopes", "since", "volatile")
+
+    def __init__(self, name: tuple[str, str], prefix: bytes, ring: Ring, *, volatile: bool, since: int) -> None:
+        self.name, self.prefix, self.end = name, prefix, prefix[:-1] + b"0"
+        self.ring, self.volatile, self.since = ring, volatile, since
+        self.count = self.raw = self.poisoned = 0
+        self.scopes: dict[bytes, list[Channel]] = {}
+
+    @property
+    def floor(self) -> int:
+        """Every change of this collection above this revision is in the ring."""
+        return max(self.since, self.ring.floor)
+
+    def counted(self, entry: Entry | None, step: int) -> None:
+        """Count an entry in (1) or out (-1)."""
+        if entry is not None:
+            self.count += step
+            if entry.origin is RAW:
+                self.raw += step
+            elif entry.origin.poison:
+                self.poisoned += step
+
+    def join(self, channel: Channel) -> None:
+        """Show changes to a channel from now on."""
+        self.scopes.setdefault(channel.scope, []).append(channel)
+
+    def leave(self, channel: Channel) -> None:
+        channels = self.scopes[channel.scope]
+        channels.remove(channel)
+        if not channels:
+            del self.scopes[channel.scope]
+
+    def show(self, change: Change) -> None:
+        """Show one change to the channels that may want it."""
+        scopes = self.scopes
+        if not scopes:
+            return
+        key = change.key
+        memo: dict[Any, Any] = {}
+        for channel in scopes.get(self.prefix, ()):
+            channel.take(change, memo)
+        namespace = key[: key.rfind(b"/") + 1]
+        if namespace != self.prefix:
+            for channel in scopes.get(namespace, ()):
+                channel.take(change, memo)
+        for channel in scopes.get(key, ()):
+            channel.take(change, memo)
+
+
+class Collections:
+    """The collections of one mirror, found by a key that lies in them."""
+
+    def __init__(self, root: bytes) -> None:
+        self._root = len(root)
+        self._by_segments: dict[bytes, Collection] = {}
+
+    def add(self, collection: Collection) -> None:
+        self._by_segments[collection.prefix[self._root :]] = collection
+
+    def get(self, prefix: bytes) -> Collection | None:
+        return self._by_segments.get(prefix[self._root :])
+
+    def all(self) -> list[Collection]:
+        return list(self._by_segments.values())
+
+    def of(self, key: bytes) -> Collection | None:
+        """The collection of a key: its prefix is one segment (native kinds) or two (all others)."""
+        root = self._root
+        one = key.find(b"/", root) + 1
+        found = self._by_segments.get(key[root:one])
+        if found is None and one:
+            two = key.find(b"/", one) + 1
+            found = self._by_segments.get(key[root:two]) if two else None
+        return found

@@ -1,0 +1,117 @@
+"""From stored values to entries: decrypt, check, splice the revision in.
+
+A value is decoded once, when it comes in, to prove that it can be; what was decoded is dropped. A value that cannot be
+read poisons its own entry and raises nothing. Bytes that we have encoded ourselves are not checked again.
+"""
+
+from __future__ import annotations
+
+from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
+from controlplane.apimachinery.codec.objects import splice_revision
+from controlplane.storage.cache.entry import RAW, Entry, Origin, origin_of, poisoned
+from controlplane.storage.errors import Unreadable
+from controlplane.storage.kv.api import KeyValue
+from controlplane.storage.transform import Transformer
+
+__all__ = ["Intake"]
+
+_METADATA = b'"metadata":{'
+_PROTOBUF = b"k8s\x00"
+_HEADS_REMEMBERED = 4096
+
+
+class Intake:
+    """Makes entries. One to a mirror; ``decode_errors`` counts poisoned values."""
+
+    def __init__(self, transformer: Transformer) -> None:
+        self._transformer = transformer
+        self._heads: dict[bytes, tuple[str, str]] = {}
+        self.decode_errors = 0
+
+    def raw(self, kv: KeyValue) -> Entry:
+        """An entry that keeps the stored value as it is."""
+        return Entry(kv.key, kv.value, kv.mod_revision, kv.create_revision, RAW)
+
+    def read(self, kv: KeyValue) -> Entry:
+        """An entry ready to be served, or a poisoned one."""
+        data, origin = self._read(kv.key, kv.value, kv.mod_revision)
+        return Entry(kv.key, data, kv.mod_revision, kv.create_revision, origin)
+
+    def read_in_place(self, entry: Entry) -> None:
+        """Make a raw entry ready (or poisoned)."""
+        if entry.origin is RAW:
+            entry.data, entry.origin = self._read(entry.key, entry.data, entry.mod_revision)
+
+    def written(self, key: bytes, plain: bytes, revision: int, create_revision: int) -> Entry:
+        """The entry of plain bytes that we have just encoded and stored."""
+        data = self.data_of(plain, revision)
+        api_version, kind = self._head(data)
+        return Entry(key, data, revision, create_revision, origin_of(api_version, kind, "", False))
+
+    def data_of(self, plain: bytes, revision: int) -> bytes:
+        """What an entry of these plain bytes, encoded by us, has as its data."""
+        data = splice_revision(plain, revision)
+        return data if data is not None else _laid_out(loads(plain), revision)
+
+    def to_storage(self, key: bytes, plain: bytes) -> bytes:
+        """The value to store."""
+        return self._transformer.to_storage(key, plain)
+
+    def _read(self, key: bytes, value: bytes, revision: int) -> tuple[bytes, Origin]:
+        try:
+            plain, key_id, stale = self._transformer.from_storage(key, value)
+            obj = loads(plain)
+            if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
+                raise MalformedJSON("not a JSON object with metadata")
+            data = splice_revision(plain, revision)
+            if data is None:
+                # another layout than ours: served in ours, and written in ours by the next update
+                data, stale = _laid_out(obj, revision), stale or _foreign_layout(obj)
+            api_version, kind = self._head(data)
+        except Unreadable as unreadable:
+            self.decode_errors += 1
+            return value, poisoned(f"data from the storage is not transformable revision={revision}: {unreadable.why}")
+        except MalformedJSON as malformed:
+            self.decode_errors += 1
+            why = "protobuf values are not supported, store JSON" if value.startswith(_PROTOBUF) else str(malformed)
+            return value, poisoned(f"object not decodable revision={revision}: {why}")
+        return data, origin_of(api_version, kind, key_id, stale)
+
+    def _head(self, data: bytes) -> tuple[str, str]:
+        """The stored apiVersion and kind of laid-out data, remembered by its head.
+
+        Raises:
+            MalformedJSON: they are not there.
+        """
+        head = data[: data.index(_METADATA)]
+        known = self._heads.get(head)
+        if known is None:
+            fields = loads(head[:-1] + b"}")
+            known = str(fields.get("apiVersion") or ""), str(fields.get("kind") or "")
+            if not all(known):
+                raise MalformedJSON("apiVersion or kind is missing")
+            if len(self._heads) < _HEADS_REMEMBERED:
+                self._heads[head] = known
+        return known
+
+
+def _laid_out(obj: dict[str, object], revision: int) -> bytes:
+    """Encode in the layout that entries have: kind, apiVersion, then metadata with its resource version first."""
+    metadata = obj["metadata"]
+    if not isinstance(metadata, dict):
+        raise MalformedJSON("metadata is not an object")
+    api_version, kind = obj.get("apiVersion"), obj.get("kind")
+    if not (isinstance(api_version, str) and isinstance(kind, str)):
+        raise MalformedJSON("apiVersion or kind is missing")
+    head = {"kind": kind, "apiVersion": api_version}
+    inside = {"resourceVersion": str(revision)}
+    inside |= {k: v for k, v in metadata.items() if k not in ("resourceVersion", "selfLink")}
+    return dumps(head | {"metadata": inside} | {k: v for k, v in obj.items() if k not in (*head, "metadata")})
+
+
+def _foreign_layout(obj: dict[str, object]) -> bool:
+    """Whether stored bytes differ from what we would store for a reason other than a field named resourceVersion that
+    belongs to the object (an event's involved object has one)."""
+    metadata = obj["metadata"]
+    fields = list(obj)
+    return not isinstance(metadata, dict) or "resourceVersion" in metadata or fields.index("metadata") != 2

@@ -1,0 +1,229 @@
+"""The mirror: one ordered in-memory image of one KV, fed by its one watch stream, whatever the number of resources.
+
+All reads, lists and watches are views on it. Its parts: ``image`` (state), ``follower`` (keeps it true),
+``consistency`` (proves it current), ``history`` (what lies before it), ``channel`` and ``watcher`` (who is told),
+``flusher`` (when).
+
+Guarantees: the watch contract, each part a named test in tests/unit/storage/cache/test_watch_contract.py, and as a
+model in tests/property/test_watch_contract.py.
+
+Source: the role of kubernetes/apiserver ``pkg/storage/cacher``; one for all resources here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from controlplane.apimachinery.resource import Resource
+from controlplane.base.clock import Clock, SystemClock
+from controlplane.base.tasks import Owner
+from controlplane.storage.cache.bookmarks import Bookmarks
+from controlplane.storage.cache.channel import Channel
+from controlplane.storage.cache.consistency import Consistency
+from controlplane.storage.cache.entry import Entry
+from controlplane.storage.cache.flusher import Flusher
+from controlplane.storage.cache.follower import Follower
+from controlplane.storage.cache.history import History
+from controlplane.storage.cache.image import Budgets, Image
+from controlplane.storage.cache.intake import Intake
+from controlplane.storage.cache.metrics import RESOURCE_VERSION, WATCHERS
+from controlplane.storage.cache.selection import Selection
+from controlplane.storage.cache.slices import Slices
+from controlplane.storage.cache.view import RELABEL, Conversion, View
+from controlplane.storage.cache.waiters import Waiters
+from controlplane.storage.cache.watcher import Watcher
+from controlplane.storage.kv.api import ABSENT, KV, prefix_end
+from controlplane.storage.transform import IDENTITY, Transformer
+
+if TYPE_CHECKING:
+    from controlplane.storage.api import Storage
+
+__all__ = ["Mirror", "MirrorStatistics"]
+
+HEARTBEAT_SECONDS = 0.25
+"""How often bookmarks, timeouts and promises are looked at: one timer for all of them."""
+
+
+class MirrorStatistics(NamedTuple):
+    """A snapshot for logs and tests. ``ring_*``: ordinary and volatile together."""
+
+    revision: int
+    keys: int
+    ring_changes: int
+    ring_bytes: int
+    watchers: int
+    channels: int
+    decode_errors: int
+
+
+class Mirror:
+    """An image of ``kv`` below ``prefix``.
+
+    ``transformer`` is the encryption at rest. ``freeze`` moves what is loaded out of the garbage collector's sight: for
+    processes that are a server, not for tests. ``on_failure`` hears of an error that is a defect of ours; then the
+    mirror is no longer true.
+
+    ``clock`` and ``budgets`` are for tests. ``horizon``: below this revision nothing can be resumed, since the image
+    was loaded anew at it; ``watchers``: the open ones.
+    """
+
+    def __init__(
+        self,
+        kv: KV,
+        *,
+        prefix: bytes = b"/registry/",
+        clock: Clock | None = None,
+        transformer: Transformer = IDENTITY,
+        freeze: bool = False,
+        budgets: Budgets | None = None,
+        on_failure: Callable[[BaseException], None] | None = None,
+    ) -> None:
+        self.kv, self.prefix, self.clock = kv, prefix, clock or SystemClock()
+        self.intake = Intake(transformer)
+        self.image = Image(self.intake, prefix, budgets or Budgets())
+        self.waiters = Waiters()
+        self.bookmarks = Bookmarks()
+        self.watchers: set[Watcher] = set()
+        self.horizon = 0
+        self._marker_key = prefix + b"controlplane/progress"
+        self._flusher = Flusher()
+        self._channels: dict[tuple[View, tuple[bytes, str, str, str]], Channel] = {}
+        self._loaded = asyncio.Event()
+        self.consistency = Consistency(kv, self, self.waiters, self.clock, marker_key=self._marker_key)
+        self.history = History(kv, self.intake, prefix, self.consistency.mark)
+        self._follower = Follower(
+            kv,
+            self.image,
+            prefix,
+            self.clock,
+            on_advance=self._advanced,
+            on_replace=self._replaced,
+            freeze=freeze,
+        )
+        self._owner = Owner("mirror", on_failure=on_failure)
+
+    async def start(self) -> None:
+        """Load the store and follow it; returns when it is loaded. A store that does not answer is tried again until
+        the caller gives up (cancel, then ``close``)."""
+        self._owner.start(self._follower.run(), name="follow")
+        self._owner.start(self.consistency.ask(), name="ask")
+        self._owner.start(self.consistency.help_along(), name="help")
+        self._owner.start(self._beat(), name="heartbeat")
+        await self._loaded.wait()
+
+    async def close(self) -> None:
+        """End all watches and stop. Idempotent. The KV stays open."""
+        self.end_watches()
+        await self._owner.close()
+
+    @property
+    def revision(self) -> int:
+        """Everything up to this revision is in."""
+        return self.image.revision
+
+    @property
+    def loaded(self) -> bool:
+        """Whether there is an image to read at all."""
+        return self._follower.loaded
+
+    @property
+    def ready(self) -> bool:
+        """Whether the image is loaded and followed."""
+        return not self._follower.lost
+
+    @property
+    def not_ready_reason(self) -> str:
+        """Why not ``ready``; ``""`` if it is."""
+        return self._follower.lost
+
+    def storage(self, resource: Resource, *, conversion: Conversion = RELABEL) -> Storage:
+        """Objects of one resource; at any time, also before the start. A changed resource (another generation) gets a
+        storage of its own over the same objects, and the watches of the old one go on until they are ended."""
+        from controlplane.storage.objects.storage import ObjectStorage  # it is above this module
+
+        prefix = self.prefix + resource.key_prefix.encode() + b"/"
+        collection = self.image.collect(resource.group, resource.plural, prefix, volatile=resource.volatile)
+        return ObjectStorage(self, View(resource, collection, self.intake, conversion))
+
+    def end_watches(self) -> None:
+        """End all watches; what is pending is written first."""
+        for watcher in list(self.watchers):
+            watcher.close()
+
+    def statistics(self) -> MirrorStatistics:
+        image = self.image
+        return MirrorStatistics(
+            revision=image.revision,
+            keys=len(image.index),
+            ring_changes=len(image.ordinary) + len(image.volatile),
+            ring_bytes=image.ordinary.held_bytes + image.volatile.held_bytes,
+            watchers=len(self.watchers),
+            channels=len(self._channels),
+            decode_errors=self.intake.decode_errors,
+        )
+
+    # For storages and watchers.
+
+    async def fresh(self, revision: int | None) -> bool:
+        """Wait until the mirror has ``revision``, or (None) all that was in the store when this was called; False if it
+        could not be proved within 3 s."""
+        if revision is not None:
+            return await self.consistency.at_least(revision)
+        return self.consistency.reached_nowait() or await self.consistency.reached()
+
+    def scan(self, scope: bytes) -> list[Entry]:
+        """The entries of a scope: a prefix that ends in a slash, or one key."""
+        if scope.endswith(b"/"):
+            return self.image.index.scan(scope, prefix_end(scope))
+        entry = self.image.index.get(scope)
+        return [entry] if entry is not None else []
+
+    def channel(self, selection: Selection) -> Channel:
+        """The channel of those who watch the same; made if it is new."""
+        signature = (selection.view, selection.signature)
+        channel = self._channels.get(signature)
+        if channel is None or channel.failed:
+            channel = Channel(selection, self._flusher.add, self._drop)
+            self._channels[signature] = channel
+            selection.view.collection.join(channel)
+        return channel
+
+    async def request_progress(self) -> None:
+        """For consistency: let the stream say how far it is."""
+        await self._follower.request_progress()
+
+    def marker_revision(self) -> int:
+        """For consistency: the marker key's revision as far as known."""
+        marker = self.image.index.get(self._marker_key)
+        return ABSENT if marker is None else marker.mod_revision
+
+    def _drop(self, channel: Channel) -> None:
+        selection = channel.selection
+        selection.view.collection.leave(channel)
+        signature = (selection.view, selection.signature)
+        if self._channels.get(signature) is channel:
+            del self._channels[signature]
+
+    def _advanced(self, revision: int) -> None:
+        self.waiters.advance(revision)
+        self._loaded.set()
+
+    def _replaced(self) -> None:
+        self.horizon = self.image.revision
+        self.end_watches()
+
+    async def _beat(self) -> None:
+        slices = Slices()
+        while True:
+            await self.clock.sleep(HEARTBEAT_SECONDS)
+            now = self.clock.monotonic()
+            self.waiters.expire(now)
+            RESOURCE_VERSION.labels_cached(()).set(self.revision)
+            WATCHERS.labels_cached(()).set(len(self.watchers))
+            for watcher in list(self.watchers):
+                if watcher.due <= now:
+                    watcher.tick(now)
+                    if slices.due():
+                        await slices.rest()

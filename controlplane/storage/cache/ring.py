@@ -1,0 +1,114 @@
+"""Recent changes, in revision order, for watches that start in the recent past and lists of a recent state.
+
+Knows nothing of selectors, encodings or sockets.
+
+Guarantees (tests/unit/storage/cache/test_ring.py):
+  ordered     revisions never decrease
+  contiguous  every change with a revision above ``floor`` is there, whole revisions only
+  bounded     the oldest go first: over ``max_bytes`` or ``max_changes`` at once, else when they are older than
+              ``keep_seconds`` and more than ``min_changes`` are there
+
+Source: the role of Kubernetes' watch cache history, whose 75 seconds outlast a request of a minute.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from typing import NamedTuple
+
+from controlplane.storage.cache.entry import Entry
+
+__all__ = ["Change", "Ring", "RingBudget"]
+
+CHANGE_BYTES = 250
+"""What a change holds beyond its previous value: its tuple, its place in two lists, the previous entry's object."""
+
+_MARK_SECONDS = 1.0
+
+
+class Change(NamedTuple):
+    """One change of one key: ``entry`` is the state after it (None: deleted), ``prev`` the one before (None: created,
+    or unknown where it came from history that is compacted)."""
+
+    revision: int
+    key: bytes
+    entry: Entry | None
+    prev: Entry | None
+
+
+class RingBudget(NamedTuple):
+    """How much a ring keeps. Bytes are those that only the ring holds: previous values."""
+
+    max_bytes: int = 48 << 20
+    max_changes: int = 50_000
+    min_changes: int = 2_000
+    keep_seconds: float = 75.0
+
+
+class Ring:
+    """``floor``: all changes above this revision are here."""
+
+    __slots__ = ("_bytes", "_changes", "_dropped", "_marks", "_offset", "_revisions", "budget", "floor")
+
+    def __init__(self, floor: int, budget: RingBudget) -> None:
+        self.floor, self.budget = floor, budget
+        self._revisions: list[int] = []
+        self._changes: list[Change] = []
+        self._offset = 0  # the changes before it are dropped, and removed from the lists now and then
+        self._dropped = 0  # how many have been removed from the lists
+        self._marks: deque[tuple[float, int]] = deque()  # (when, how many changes had ever been added)
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._changes) - self._offset
+
+    @property
+    def held_bytes(self) -> int:
+        return self._bytes
+
+    def append(self, change: Change) -> None:
+        """Add the newest change. Call ``trim`` when its revision is complete."""
+        self._revisions.append(change.revision)
+        self._changes.append(change)
+        self._bytes += _weight(change)
+
+    def after(self, revision: int, *, limit: int = 0) -> list[Change]:
+        """The changes with a higher revision than ``revision``, which is at least ``floor``; with a ``limit``, about so
+        many, but whole revisions."""
+        at = bisect_right(self._revisions, revision, self._offset)
+        if not limit or at + limit >= len(self._revisions):
+            return self._changes[at:]
+        end = bisect_right(self._revisions, self._revisions[at + limit - 1], at)
+        return self._changes[at:end]
+
+    def trim(self, now: float) -> None:
+        """Drop what is over the budget. Called at revision boundaries; ``now`` in monotonic seconds."""
+        budget, total = self.budget, self._dropped + len(self._changes)
+        if not self._marks or now - self._marks[-1][0] >= _MARK_SECONDS:
+            self._marks.append((now, total))
+        expired = 0
+        while self._marks and now - self._marks[0][0] > budget.keep_seconds:
+            expired = self._marks.popleft()[1]
+        keep_from = max(min(expired, total - budget.min_changes), total - budget.max_changes) - self._dropped
+        while self._offset < len(self._changes) and (self._offset < keep_from or self._bytes > budget.max_bytes):
+            self._drop_revision()
+        if self._offset > 1024 and self._offset * 2 > len(self._changes):
+            del self._revisions[: self._offset], self._changes[: self._offset]
+            self._dropped += self._offset
+            self._offset = 0
+
+    def _drop_revision(self) -> None:
+        self.floor = self._revisions[self._offset]
+        end = bisect_right(self._revisions, self.floor, self._offset)
+        for at in range(self._offset, end):
+            self._bytes -= _weight(self._changes[at])
+        self._changes[self._offset : end] = [_GONE] * (end - self._offset)
+        self._offset = end
+
+
+_GONE = Change(0, b"", None, None)
+
+
+def _weight(change: Change) -> int:
+    return CHANGE_BYTES + (len(change.prev.data) if change.prev is not None else 0)

@@ -1,0 +1,111 @@
+"""How one resource reads the entries of its collection: which bytes it serves, in which version.
+
+A view belongs to one generation of a resource; what it derives (other versions' bytes) is cached on the entry under
+that generation, so a new generation outdates it. Where the stored version is the served one, the entry's own bytes
+are served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from controlplane.apimachinery.codec.json import loads
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.resource import Resource
+from controlplane.storage.cache.collection import Collection
+from controlplane.storage.cache.entry import RAW, Entry
+from controlplane.storage.cache.intake import Intake
+from controlplane.storage.errors import Unreadable
+
+__all__ = ["RELABEL", "Conversion", "View"]
+
+
+class Conversion(Protocol):
+    """From stored to served bytes. ``as_stored``: bytes stored in the version asked for are served as they are."""
+
+    @property
+    def as_stored(self) -> bool: ...
+
+    def convert(self, data: bytes, stored: str, wanted: str) -> bytes:
+        """An entry's data in another version; ``stored`` and ``wanted`` are apiVersions. Synchronous, without I/O.
+
+        Raises:
+            Unreadable: it cannot be converted.
+        """
+
+
+class _Relabel:
+    """Versions that differ by name alone."""
+
+    as_stored = True
+
+    def convert(self, data: bytes, stored: str, wanted: str) -> bytes:
+        # the head comes first, so its apiVersion is the first one
+        return data.replace(b'"apiVersion":"%b"' % stored.encode(), b'"apiVersion":"%b"' % wanted.encode(), 1)
+
+
+RELABEL: Conversion = _Relabel()
+
+
+class View:
+    """One generation of a resource over a collection."""
+
+    __slots__ = ("_api_versions", "_as_stored", "_conversion", "_intake", "collection", "resource")
+
+    def __init__(self, resource: Resource, collection: Collection, intake: Intake, conversion: Conversion) -> None:
+        self.resource, self.collection = resource, collection
+        self._intake, self._conversion, self._as_stored = intake, conversion, conversion.as_stored
+        self._api_versions = {v.name: resource.gvk(v.name).api_version for v in resource.versions}
+
+    def api_version(self, version: str) -> str:
+        return self._api_versions[version]
+
+    def served(self, entry: Entry, version: str) -> bytes:
+        """The bytes of an entry in a served version.
+
+        Raises:
+            Unreadable: the stored value cannot be read.
+        """
+        if self._as_stored and entry.origin.api_version == self._api_versions[version]:
+            return entry.data
+        return self._derived(entry, version)
+
+    def served_as_kept(self, entries: Sequence[Entry], version: str) -> list[bytes] | None:
+        """The bytes of many entries at once, if all are served as they are kept; else None."""
+        api_version = self._api_versions[version]
+        kept = [entry.data for entry in entries if entry.origin.api_version == api_version]
+        return kept if self._as_stored and len(kept) == len(entries) else None
+
+    def decode(self, entry: Entry, version: str) -> Obj:
+        """A fresh object. Raises as ``served``."""
+        obj: Obj = loads(self.served(entry, version))
+        return obj
+
+    def prepare(self, entry: Entry) -> None:
+        """Read a raw entry, which needs an owner to be read.
+
+        Raises:
+            Unreadable: it cannot be read.
+        """
+        if entry.origin is RAW:
+            collection = self.collection
+            self._intake.read_in_place(entry)
+            collection.raw -= 1
+            collection.poisoned += bool(entry.origin.poison)
+        if entry.origin.poison:
+            raise Unreadable(entry.key, entry.origin.poison)
+
+    def _derived(self, entry: Entry, version: str) -> bytes:
+        self.prepare(entry)
+        stored, wanted = entry.origin.api_version, self._api_versions[version]
+        if self._as_stored and stored == wanted:
+            return entry.data
+        generation = self.resource.generation
+        if entry.forms is None or entry.forms[0] != generation:
+            entry.forms = (generation, {})
+        forms = entry.forms[1]
+        data = forms.get(wanted)
+        if data is None:
+            data = forms[wanted] = self._conversion.convert(entry.data, stored, wanted)
+        return data

@@ -1,0 +1,188 @@
+"""Lists: one snapshot of a range, now or at an exact revision, filtered and cut, without holding the loop.
+
+The present is a slice of the live map. A recent past is the present rolled back by the ring; an older one is read from
+the store. Long work is sliced: the snapshot is taken in one step, before the first pause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from controlplane.storage.api import Freshness, ListResult, Match, Predicate
+from controlplane.storage.cache.entry import Entry
+from controlplane.storage.cache.metrics import CONSISTENT_READS
+from controlplane.storage.cache.mirror import Mirror
+from controlplane.storage.cache.slices import Slices
+from controlplane.storage.cache.view import View
+from controlplane.storage.errors import Compacted, FutureRevision, Stale, Unreadable, UnreadableList
+from controlplane.storage.kv.api import LATEST
+
+__all__ = ["Lister"]
+
+HISTORY_PAGE = 500
+"""Objects read at once from the store's history while a predicate looks for enough of them."""
+UNREADABLE_LIMIT = 100
+"""Unreadable objects after which a list gives up naming them, as upstream."""
+
+
+class Lister:
+    """Lists of one view."""
+
+    __slots__ = ("_mirror", "_view")
+
+    def __init__(self, mirror: Mirror, view: View) -> None:
+        self._mirror, self._view = mirror, view
+
+    async def page(
+        self,
+        scope: tuple[bytes, bytes],
+        predicate: Predicate,
+        fresh: Freshness,
+        *,
+        version: str,
+        limit: int,
+    ) -> ListResult:
+        """List ``start <= key < end``. See ``storage.api.Storage.list``."""
+        mirror, revision = self._mirror, fresh.revision
+        if revision is None:
+            if not await self.prove_current():
+                return await self._list_stored(scope, predicate, LATEST, version=version, limit=limit)
+        elif revision > mirror.revision and not await mirror.fresh(revision):
+            raise FutureRevision(revision, mirror.revision)
+        start, end = scope
+        if revision and fresh.match is Match.EXACT:
+            if revision < mirror.horizon:
+                raise Compacted(revision, mirror.horizon)
+            if revision < self._view.collection.floor:
+                return await self._list_stored(scope, predicate, revision, version=version, limit=limit)
+            entries = await self._rolled_back(start, end, revision)
+        else:
+            revision = mirror.revision
+            if limit and not predicate.signature:  # the usual first page: gather no more than it
+                total = mirror.image.index.count(start, end)
+                entries = mirror.image.index.scan(start, end, limit=limit)
+                await self._prepare(entries)
+                return _page(entries, total, revision, limit)
+            entries = mirror.image.index.scan(start, end)
+        if predicate.signature:
+            return await self._filtered(entries, predicate, revision, version=version, limit=limit)
+        total = len(entries)
+        entries = entries[:limit] if limit else entries
+        await self._prepare(entries)
+        return _page(entries, total, revision, limit)
+
+    async def prove_current(self) -> bool:
+        """Whether memory may answer a consistent read; False: the store has to.
+
+        Raises:
+            Stale: the mirror has lost its stream.
+        """
+        mirror, (group, resource) = self._mirror, self._view.resource.gr
+        if mirror.consistency.reached_nowait():
+            return True
+        proved = await mirror.consistency.reached()
+        CONSISTENT_READS.labels_cached((group, resource, str(proved).lower(), str(not proved).lower())).inc()
+        if not proved and not mirror.ready:
+            raise Stale(mirror.not_ready_reason)
+        return proved
+
+    async def _rolled_back(self, start: bytes, end: bytes, revision: int) -> list[Entry]:
+        """The range as it was at a revision that the ring reaches."""
+        live = self._mirror.image.index.scan(start, end)
+        changes = self._view.collection.ring.after(revision)
+        then: dict[bytes, Entry | None] = {}
+        slices = Slices()
+        for change in reversed(changes):  # the oldest change's previous state is the one that stays
+            if start <= change.key < end:
+                then[change.key] = change.prev
+            if slices.due():
+                await slices.rest()
+        if not then:
+            return live
+        kept = [entry for entry in live if entry.key not in then]
+        kept += [entry for entry in then.values() if entry is not None]
+        kept.sort(key=_key)
+        return kept
+
+    async def _filtered(
+        self, entries: Sequence[Entry], predicate: Predicate, revision: int, *, version: str, limit: int
+    ) -> ListResult:
+        await self._prepare(entries)
+        matching = await self._matching(entries, predicate, version, enough=limit + 1 if limit else 0)
+        if limit and len(matching) > limit:
+            return ListResult(matching[:limit], revision, _after(matching[limit - 1]), None)
+        return ListResult(matching, revision, None, None)
+
+    async def _matching(
+        self, entries: Sequence[Entry], predicate: Predicate, version: str, *, enough: int
+    ) -> list[Entry]:
+        """The entries that match, at most ``enough`` (0 is all)."""
+        view, slices = self._view, Slices()
+        matching: list[Entry] = []
+        for entry in entries:
+            if predicate.matches(view.decode(entry, version)):
+                matching.append(entry)
+                if len(matching) == enough:
+                    break
+            if slices.due():
+                await slices.rest()
+        return matching
+
+    async def _list_stored(
+        self, scope: tuple[bytes, bytes], predicate: Predicate, revision: int, *, version: str, limit: int
+    ) -> ListResult:
+        """The same from the store: an older revision, or the newest when memory cannot be proved current."""
+        start, end = scope
+        size = 0 if not limit else limit if not predicate.signature else max(limit, HISTORY_PAGE)
+        found: list[Entry] = []
+        while True:
+            entries, total, current = await self._mirror.history.page(start, end, revision, size)
+            revision = revision or current
+            if not predicate.signature:
+                await self._prepare(entries)
+                return _page(entries, total, revision, limit)
+            await self._prepare(entries)
+            found += await self._matching(entries, predicate, version, enough=0)
+            if limit and len(found) > limit:
+                return ListResult(found[:limit], revision, _after(found[limit - 1]), None)
+            if not entries or len(entries) >= total:
+                return ListResult(found, revision, None, None)
+            start = _after(entries[-1])
+
+    async def _prepare(self, entries: Sequence[Entry]) -> None:
+        """Make sure that every entry can be served.
+
+        Raises:
+            UnreadableList: names those that cannot, up to a hundred.
+        """
+        view = self._view
+        if not (view.collection.raw or view.collection.poisoned):
+            return
+        slices = Slices()
+        unreadable: list[Unreadable] = []
+        for entry in entries:
+            if not entry.origin.api_version:
+                try:
+                    view.prepare(entry)
+                except Unreadable as error:
+                    unreadable.append(error)
+                    if len(unreadable) == UNREADABLE_LIMIT:
+                        break
+                if slices.due():
+                    await slices.rest()
+        if unreadable:
+            raise UnreadableList(unreadable)
+
+
+def _key(entry: Entry) -> bytes:
+    return entry.key
+
+
+def _after(entry: Entry) -> bytes:
+    return entry.key + b"\x00"
+
+
+def _page(entries: Sequence[Entry], total: int, revision: int, limit: int) -> ListResult:
+    if limit and total > len(entries):
+        return ListResult(entries, revision, _after(entries[-1]), total - len(entries))
+    return ListResult(entries, revision, None, 0)

@@ -1,0 +1,158 @@
+"""Writes of one resource: create, update, delete, each one conditional transaction of the store.
+
+An update begins with the state in memory. If a condition fails, the transaction has returned what is stored, and the
+next attempt begins with that. A refusal by the caller's function is believed only on a state that is proved current.
+
+Source: behaviour of kubernetes/apiserver ``pkg/storage/etcd3`` (create, guaranteed update, conditional delete).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, TypeVar
+
+from controlplane.apimachinery.codec.objects import encode_stored
+from controlplane.apimachinery.identity import Obj
+from controlplane.storage.api import Entry as StoredEntry
+from controlplane.storage.api import Keep
+from controlplane.storage.cache.entry import Entry
+from controlplane.storage.cache.mirror import Mirror
+from controlplane.storage.cache.view import View
+from controlplane.storage.errors import KeyExists, KeyNotFound, ValueTooLarge
+from controlplane.storage.kv.api import ABSENT, TxnResult
+
+__all__ = ["Writer"]
+
+T = TypeVar("T")
+
+
+class _State(NamedTuple):
+    """A stored state (None: absent), and whether it is proved current."""
+
+    entry: Entry | None
+    current: bool
+
+
+class Writer:
+    """Writes of one view."""
+
+    __slots__ = ("_mirror", "_view")
+
+    def __init__(self, mirror: Mirror, view: View) -> None:
+        self._mirror, self._view = mirror, view
+
+    async def create(self, key: bytes, obj: Obj, *, ttl_seconds: int) -> Entry:
+        """See ``storage.api.Storage.create``."""
+        plain, result = await self._put(key, obj, expect=ABSENT, ttl_seconds=ttl_seconds)
+        if not result.succeeded:
+            raise KeyExists(key, revision=result.current.mod_revision if result.current else result.revision)
+        return self._mirror.intake.written(key, plain, result.revision, result.revision)
+
+    async def update(
+        self,
+        key: bytes,
+        mutate: Callable[[Obj, StoredEntry], Awaitable[Obj | Keep]],
+        *,
+        version: str,
+        ttl_seconds: int,
+    ) -> Entry:
+        """See ``storage.api.Storage.update``."""
+        intake = self._mirror.intake
+        state = self._remembered(key)
+        while True:
+            state, entry, new = await self._judged(key, state, mutate, version)
+            if new is Keep.KEEP or (not entry.origin.stale and self._encoded_as(entry, new)):
+                if state.current:
+                    return entry
+                stored = await self._stored(key)
+                if stored.entry is not None and stored.entry.mod_revision == entry.mod_revision:
+                    return entry
+                state = stored
+                continue
+            plain, result = await self._put(key, new, expect=entry.mod_revision, ttl_seconds=ttl_seconds)
+            if result.succeeded:
+                return intake.written(key, plain, result.revision, entry.create_revision)
+            state = self._returned(result)
+
+    async def delete(self, key: bytes, check: Callable[[Obj, StoredEntry], Awaitable[None]], *, version: str) -> Entry:
+        """See ``storage.api.Storage.delete``."""
+        state = self._remembered(key)
+        while True:
+            state, entry, _ = await self._judged(key, state, check, version)
+            result = await self._mirror.kv.delete(key, expect=entry.mod_revision)
+            if result.succeeded:
+                return entry.at_revision(result.revision)
+            state = self._returned(result)
+
+    async def _judged(
+        self, key: bytes, state: _State, judge: Callable[[Obj, StoredEntry], Awaitable[T]], version: str
+    ) -> tuple[_State, Entry, T]:
+        """What the caller's function makes of the state; of the stored one if it raises on one that may be old.
+
+        Raises:
+            KeyNotFound, Unreadable; what ``judge`` raises on a state that is proved current.
+        """
+        while True:
+            entry = state.entry
+            if entry is None or entry.origin.poison:
+                if not state.current:
+                    state = await self._stored(key)
+                    continue
+                if entry is None:
+                    raise KeyNotFound(key, revision=self._mirror.revision)
+            obj = self._view.decode(entry, version)
+            try:
+                return state, entry, await judge(obj, entry)
+            except Exception:
+                if state.current:
+                    raise
+                stored = await self._stored(key)
+                if stored.entry is not None and stored.entry.mod_revision == entry.mod_revision:
+                    raise
+                state = stored
+
+    def _remembered(self, key: bytes) -> _State:
+        """The state in memory; where the store's revision costs nothing it may prove to be current."""
+        current = self._mirror.consistency.reached_nowait()
+        return _State(self._mirror.image.index.get(key), current)
+
+    async def _stored(self, key: bytes) -> _State:
+        """The state in the store, read linearizably."""
+        entries, _, _ = await self._mirror.history.page(key, b"", 0, 1)
+        return _State(entries[0] if entries else None, current=True)
+
+    def _returned(self, result: TxnResult) -> _State:
+        """The state that a refused transaction found."""
+        current = result.current
+        return _State(None if current is None else self._mirror.intake.read(current), current=True)
+
+    def _encoded_as(self, entry: Entry, new: Obj | Keep) -> bool:
+        """Whether a new object would be stored in the bytes that are stored."""
+        return not isinstance(new, Keep) and entry.data == self._mirror.intake.data_of(
+            self._encode(new), entry.mod_revision
+        )
+
+    def _encode(self, obj: Obj) -> bytes:
+        resource = self._view.resource
+        return encode_stored(obj, resource.gvk(resource.storage_version), native=resource.native)
+
+    async def _put(self, key: bytes, obj: Obj, *, expect: int, ttl_seconds: int) -> tuple[bytes, TxnResult]:
+        """Write an object; if it is too large, once more without its managedFields.
+
+        Returns:
+            The plain bytes written, and the outcome.
+
+        Raises:
+            ValueTooLarge.
+        """
+        kv, intake = self._mirror.kv, self._mirror.intake
+        lease = await kv.grant(ttl_seconds) if ttl_seconds else 0
+        plain = self._encode(obj)
+        try:
+            return plain, await kv.put(key, intake.to_storage(key, plain), expect=expect, lease=lease)
+        except ValueTooLarge:
+            if not obj["metadata"].get("managedFields"):
+                raise
+        metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+        plain = self._encode({**obj, "metadata": metadata})
+        return plain, await kv.put(key, intake.to_storage(key, plain), expect=expect, lease=lease)
