@@ -79,7 +79,8 @@ class SmallServer:
 
     def end_streams(self, error: Exception | None = None) -> None:
         """End all open watches: as their timeout does, or by an error, as a lost connection does."""
-        for watch in self.watches:
+        watches, self.watches = self.watches, []
+        for watch in watches:
             if error is None:
                 watch.ended.set_result(None)
             else:
@@ -195,7 +196,8 @@ class SmallServer:
             try:
                 await ended
             finally:
-                self.watches.remove(watch)
+                if watch in self.watches:
+                    self.watches.remove(watch)
 
         return StreamResponse(run)
 
