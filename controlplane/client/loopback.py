@@ -16,12 +16,12 @@ from controlplane.apimachinery.user import UserInfo
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.streams import Chunk
 from controlplane.base.tasks import TaskGroup
-from controlplane.client.answers import raise_for_status
 from controlplane.client.api import JSON, ByteStream, QueryPairs
 from controlplane.client.errors import StreamBroken
 from controlplane.client.metrics import RequestMetrics
 from controlplane.client.pipe import Pipe
 from controlplane.client.request import Handler, Request, Response, StreamResponse
+from controlplane.client.results import raise_for_status
 from controlplane.client.retry import DEFAULT_RETRIES, send_with_retries
 
 __all__ = ["STREAM_LIMIT_BYTES", "LoopbackClient"]

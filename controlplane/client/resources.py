@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GVR, Key, Obj
-from controlplane.client.answers import object_of, raise_for_status
 from controlplane.client.api import JSON, APIClient, QueryPairs
 from controlplane.client.errors import BadAnswer
+from controlplane.client.results import object_of, raise_for_status
 from controlplane.client.watch import WatchStream
 
 __all__ = ["ObjectList", "PatchType", "Propagation", "ResourceClient"]

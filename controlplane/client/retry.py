@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 
 from controlplane.base import logs
 from controlplane.base.clock import Clock
-from controlplane.client.answers import retry_after_seconds
 from controlplane.client.metrics import RequestMetrics
 from controlplane.client.request import Response
+from controlplane.client.results import retry_after_seconds
 
 __all__ = ["DEFAULT_RETRIES", "send_with_retries"]
 

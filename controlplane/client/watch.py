@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import Obj
-from controlplane.client.answers import error_of_status
 from controlplane.client.api import ByteStream
 from controlplane.client.errors import BadAnswer, StreamBroken
+from controlplane.client.results import error_of_status
 
 __all__ = ["WatchEvent", "WatchStream"]
 

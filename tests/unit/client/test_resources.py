@@ -10,11 +10,11 @@ from controlplane.apimachinery.codec.json import dumps, loads
 from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.user import UserInfo
-from controlplane.client.answers import error_of_response
 from controlplane.client.errors import BadAnswer, StreamBroken
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request import Chunk, Request, Response, Sink, StreamResponse
 from controlplane.client.resources import PatchType, Propagation, ResourceClient
+from controlplane.client.results import error_of_response
 from controlplane.client.watch import WatchEvent
 from tests.aio import run
 from tests.small_server import SmallServer
