@@ -1,0 +1,36 @@
+"""Small files written whole: a reader sees the old content or the new, also after a crash."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["PRIVATE_MODE", "write_atomically"]
+
+PRIVATE_MODE = 0o600
+"""Readable by the owner only: keys, and kubeconfigs that hold them."""
+
+
+def write_atomically(path: Path, data: bytes, *, mode: int = PRIVATE_MODE) -> None:
+    """Write ``data`` to a new file beside ``path``, sync it, and put it in the place of ``path``.
+
+    Raises:
+        OSError: not writable, disk full; ``path`` is then as it was and nothing is left beside it.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

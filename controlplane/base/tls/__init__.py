@@ -1,0 +1,1 @@
+"""The server's own CA, certificates and kubeconfig, and the TLS context that follows its files."""
