@@ -128,7 +128,7 @@ class EmbeddedKV:
             found = record.revision if record.version else 0
             create_revision, version = record.create_revision, record.version
         elif (entry := commits.index.get(key)) is not None:
-            found, create_revision, version, _ = entry
+            found, create_revision, version, _, _ = entry
         else:
             found = create_revision = version = 0
         if found != expect:

@@ -34,7 +34,7 @@ class LiveIndex:
             if value is None:
                 entries.pop(key, None)
             else:
-                entries[key] = (revision, create_revision, version, lease)
+                entries[key] = (revision, create_revision, version, lease, key)
 
     def count(self, start: bytes, end: bytes | None) -> int:
         """How many keys lie in ``start <= key < end`` (None: to the end)."""

@@ -8,9 +8,10 @@ from controlplane.storage.kv.api import Event, KeyValue
 
 __all__ = ["Entry", "Record", "event_of", "key_value_of"]
 
-Entry: TypeAlias = tuple[int, int, int, int]
-"""A live key's ``(mod_revision, create_revision, version, lease)``. A plain tuple of ints: the garbage collector stops
-tracking those, so 100,000 of them do not lengthen a full collection."""
+Entry: TypeAlias = tuple[int, int, int, int, bytes]
+"""A live key's ``(mod_revision, create_revision, version, lease, key)``. A plain tuple of ints and bytes: the garbage
+collector stops tracking those, so 100,000 of them do not lengthen a full collection. The key is in it so that whoever
+reads the key's value from the medium can share the one key object."""
 
 
 class Record(NamedTuple):

@@ -1,0 +1,3 @@
+from controlplane.storage.kv.sqlite.opening import open_kv
+
+__all__ = ["open_kv"]
