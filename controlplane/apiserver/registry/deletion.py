@@ -1,0 +1,82 @@
+"""What a delete asks for, and which finalizers it leaves for the garbage collector.
+
+Source: kubernetes/apiserver ``pkg/registry/generic/registry/store.go`` (deletionFinalizersForGarbageCollection,
+markAsDeleting) and ``pkg/registry/rest/delete.go`` (preconditions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controlplane.apimachinery import status
+from controlplane.apimachinery.identity import GroupResource, Obj
+from controlplane.apimachinery.resource import Resource
+
+__all__ = ["DeleteRequest", "check_preconditions", "finalizers_after", "mark_deleting"]
+
+ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
+_OF_POLICY = {"Orphan": ORPHAN, "Foreground": FOREGROUND, "Background": None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteRequest:
+    """Delete options, validated. ``uid`` and ``resource_version`` are preconditions (None: none);
+    ``orphan_dependents`` and ``propagation_policy`` are never both set."""
+
+    dry_run: bool = False
+    grace_period_seconds: int | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    orphan_dependents: bool | None = None
+    propagation_policy: str | None = None
+
+
+def check_preconditions(request: DeleteRequest, resource: Resource, meta: Obj, revision: int) -> None:
+    """Require the stored object to be the one that was meant.
+
+    Raises:
+        APIError: 409; it names the kind where other conflicts name the resource, as upstream does.
+    """
+    subject = GroupResource(resource.group, resource.kind)
+    if request.uid is not None and request.uid != meta.get("uid"):
+        raise status.conflict(
+            subject,
+            meta["name"],
+            f"the UID in the precondition ({request.uid}) does not match the UID in record ({meta.get('uid')}). "
+            "The object might have been deleted and then recreated",
+        )
+    if request.resource_version is not None and request.resource_version != str(revision):
+        raise status.conflict(
+            subject,
+            meta["name"],
+            f"the ResourceVersion in the precondition ({request.resource_version}) does not match the ResourceVersion "
+            f"in record ({revision}). The object might have been modified",
+        )
+
+
+def finalizers_after(request: DeleteRequest, meta: Obj, *, garbage_collection: bool) -> list[str]:
+    """The finalizers an object has once it is under deletion: an explicit policy adds the garbage collector's finalizer
+    and removes its other one; without one, what the object carries already stays."""
+    finalizers = list(meta.get("finalizers") or ())
+    if not garbage_collection:
+        return finalizers
+    if request.orphan_dependents is not None:
+        wanted = ORPHAN if request.orphan_dependents else None
+    elif request.propagation_policy is not None:
+        wanted = _OF_POLICY[request.propagation_policy]
+    else:
+        wanted = next((f for f in finalizers if f in (ORPHAN, FOREGROUND)), None)
+    kept = [f for f in finalizers if f not in (ORPHAN, FOREGROUND)]
+    after = [*kept, wanted] if wanted else kept
+    return finalizers if set(after) == set(finalizers) else after
+
+
+def mark_deleting(meta: Obj, now: str) -> None:
+    """Say that deletion has begun: the first time raises the generation, if the object has one."""
+    if not meta.get("deletionTimestamp"):
+        if meta.get("generation"):
+            meta["generation"] += 1
+        meta["deletionTimestamp"] = now
+    elif meta["deletionTimestamp"] > now:
+        meta["deletionTimestamp"] = now

@@ -1,0 +1,59 @@
+"""What the registry is told once, and what it answers with."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.base.clock import Clock, SystemClock, rfc3339
+from controlplane.storage.api import Entry
+
+__all__ = ["Deleted", "RegistrySettings", "Written"]
+
+
+def _new_uid() -> str:
+    return str(uuid.uuid4())
+
+
+@lru_cache(maxsize=8)
+def _second(seconds: int) -> str:
+    return rfc3339(seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrySettings:
+    """``garbage_collection``: whether a garbage collector runs, so that its finalizers may be set on objects whose
+    dependents are to be orphaned or deleted first (nobody would remove them otherwise)."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    random: random.Random = field(default_factory=random.Random)
+    new_uid: Callable[[], str] = _new_uid
+    garbage_collection: bool = True
+
+    def now(self) -> str:
+        """The time, as objects carry it."""
+        return _second(int(self.clock.now()))
+
+
+class Written(NamedTuple):
+    """A write's outcome: the ``entry`` that is stored now, or (dry run; an update that removed the object) the object
+    as it would be or last was. ``created``: there was none before."""
+
+    entry: Entry | None
+    obj: Obj | None
+    created: bool = False
+
+
+class Deleted(NamedTuple):
+    """A deletion's outcome. ``gone``: the object is no more (``uid`` and the name say which it was). Otherwise it waits
+    for its finalizers, and ``entry`` or (dry run) ``obj`` shows it."""
+
+    gone: bool
+    uid: str
+    entry: Entry | None = None
+    obj: Obj | None = None

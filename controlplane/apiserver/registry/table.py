@@ -1,0 +1,154 @@
+"""The resource table: what is served now, as one immutable value that is replaced whole.
+
+Routing, discovery and admission all read the table that is current when they look, so what discovery lists can be
+requested, and what is served is in discovery. A table is a pure function of the resources it was built from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from controlplane.apimachinery.resource import Resource, ResourceVersion
+from controlplane.apimachinery.schema.decode import Decoder
+from controlplane.apiserver.registry.versions import version_order
+from controlplane.storage.api import Storage
+
+__all__ = ["EMPTY_TABLE", "ResourceTable", "Served", "ServedGroup", "ServedVersion", "TableHolder", "build_table"]
+
+DEFAULT_GROUP_PRIORITY = 1000
+"""Priority of a group nobody named one for, as for the groups of custom resources."""
+
+
+class Served:
+    """One resource in one served version, and the storage of its objects. Immutable; compared by identity."""
+
+    __slots__ = ("_decoder", "gr", "gvk", "gvr", "resource", "storage", "version")
+
+    def __init__(self, resource: Resource, version: ResourceVersion, storage: Storage) -> None:
+        self.resource, self.version, self.storage = resource, version, storage
+        self.gvr, self.gvk, self.gr = resource.gvr(version.name), resource.gvk(version.name), resource.gr
+        self._decoder: Decoder | None = None
+
+    @property
+    def decoder(self) -> Decoder:
+        """Checks and normalises objects that clients send; its schema is compiled on first use."""
+        if self._decoder is None:
+            self._decoder = Decoder(self.gvk.kind, self.version.schema)
+        return self._decoder
+
+
+@dataclass(frozen=True, slots=True)
+class ServedVersion:
+    """One version of a group: its resources, by plural name, in alphabetical order."""
+
+    name: str
+    resources: Mapping[str, Served]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedGroup:
+    """One group: its versions, the preferred one first."""
+
+    name: str
+    versions: tuple[ServedVersion, ...]
+
+    def version(self, name: str) -> ServedVersion | None:
+        return next((v for v in self.versions if v.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceTable:
+    """``groups``: in discovery's order (the core group ``""`` among them). ``routes``: by (group, version, plural)."""
+
+    groups: tuple[ServedGroup, ...] = ()
+    routes: Mapping[tuple[str, str, str], Served] = field(default_factory=lambda: MappingProxyType({}))
+
+    def lookup(self, group: str, version: str, plural: str) -> Served | None:
+        return self.routes.get((group, version, plural))
+
+    def group(self, name: str) -> ServedGroup | None:
+        return next((g for g in self.groups if g.name == name), None)
+
+    def storage_of(self, group: str, plural: str) -> Storage | None:
+        """The storage of a resource in whatever version it is served."""
+        found = self.group(group)
+        if found is not None:
+            for version in found.versions:
+                if served := version.resources.get(plural):
+                    return served.storage
+        return None
+
+
+EMPTY_TABLE = ResourceTable()
+
+
+def build_table(
+    resources: Iterable[tuple[Resource, Storage]], *, group_priorities: Mapping[str, int] | None = None
+) -> ResourceTable:
+    """Build a table.
+
+    Args:
+        resources: each with the storage of its objects.
+        group_priorities: higher ones are listed first, equal ones by name; a group not named has
+            ``DEFAULT_GROUP_PRIORITY``.
+
+    Raises:
+        ValueError: two resources claim the same group, version and plural.
+    """
+    routes: dict[tuple[str, str, str], Served] = {}
+    for resource, storage in resources:
+        for version in resource.versions:
+            if not version.served:
+                continue
+            route = (resource.group, version.name, resource.plural)
+            if route in routes:
+                raise ValueError(f"{resource.gvr(version.name)} is served twice")
+            routes[route] = Served(resource, version, storage)
+    by_group: dict[str, dict[str, dict[str, Served]]] = {}
+    for (group, name, plural), served in sorted(routes.items(), key=lambda item: item[0]):
+        by_group.setdefault(group, {}).setdefault(name, {})[plural] = served
+    priorities = group_priorities or {}
+    groups = [
+        ServedGroup(
+            group,
+            tuple(
+                ServedVersion(name, MappingProxyType(by_version[name]))
+                for name in sorted(by_version, key=version_order)
+            ),
+        )
+        for group, by_version in by_group.items()
+    ]
+    groups.sort(key=lambda g: (-priorities.get(g.name, DEFAULT_GROUP_PRIORITY), g.name))
+    return ResourceTable(tuple(groups), MappingProxyType(routes))
+
+
+class TableHolder:
+    """The current table.
+
+    ``complete`` is False until all sources of resources have been heard once: until then a resource that is missing is
+    not known to be missing, and requests for it are 503 rather than 404.
+    """
+
+    __slots__ = ("_current", "_subscribers", "complete")
+
+    def __init__(self, table: ResourceTable = EMPTY_TABLE, *, complete: bool = False) -> None:
+        self._current = table
+        self._subscribers: list[Callable[[ResourceTable], None]] = []
+        self.complete = complete
+
+    @property
+    def current(self) -> ResourceTable:
+        return self._current
+
+    def swap(self, table: ResourceTable, *, complete: bool = True) -> None:
+        """Replace the table; subscribers are told before this returns."""
+        self._current, self.complete = table, complete
+        for subscriber in tuple(self._subscribers):
+            subscriber(table)
+
+    def subscribe(self, callback: Callable[[ResourceTable], None]) -> Callable[[], None]:
+        """Be told of each new table, from the next on. Returns how to stop."""
+        self._subscribers.append(callback)
+        return lambda: self._subscribers.remove(callback)
