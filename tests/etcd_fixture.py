@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
@@ -61,12 +62,11 @@ def _container(kind: str) -> Iterator[str]:
         os.environ.get("DOCKER_SOCKET", "/var/run/docker.sock")
     ):
         pytest.skip(why)
-    from testcontainers.core.container import DockerContainer
-    from testcontainers.core.waiting_utils import wait_for_logs
-
+    docker = import_module("testcontainers.core.container")
+    waiting = import_module("testcontainers.core.waiting_utils")
     client = "http://0.0.0.0:2379"
     command = f"etcd --listen-client-urls={client} --advertise-client-urls={client} --unsafe-no-fsync"
-    container = DockerContainer(f"{IMAGE}:{RELEASES[kind]}").with_exposed_ports(2379).with_command(command)
+    container = docker.DockerContainer(f"{IMAGE}:{RELEASES[kind]}").with_exposed_ports(2379).with_command(command)
     with container:
-        wait_for_logs(container, "ready to serve client requests")
+        waiting.wait_for_logs(container, "ready to serve client requests")
         yield f"{container.get_container_host_ip()}:{container.get_exposed_port(2379)}"

@@ -36,8 +36,14 @@ def _range(member: Member) -> UnaryCall[pb.RangeRequest, bytes]:
     return member.range
 
 
-async def read_range(cluster: Cluster, request: pb.RangeRequest) -> RangeResult:
+async def read_range(
+    cluster: Cluster, request: pb.RangeRequest, *, first_items: int = FIRST_PAGE_ITEMS, page_items: int = PAGE_ITEMS
+) -> RangeResult:
     """Read what the request asks for, whatever its size; the loop runs between pages and between their pieces.
+
+    Args:
+        request: its ``limit`` is what the caller wants in all; it is changed to the first page's.
+        first_items, page_items: most items of the first page, and of each that follows.
 
     Raises:
         Compacted, FutureRevision (``current`` 0): only if the request names a revision. Unavailable.
@@ -45,15 +51,15 @@ async def read_range(cluster: Cluster, request: pb.RangeRequest) -> RangeResult:
     wanted = request.limit
     named_revision = request.revision
     if request.range_end and not request.count_only:
-        request.limit = min(wanted, FIRST_PAGE_ITEMS) if wanted else FIRST_PAGE_ITEMS
+        request.limit = min(wanted, first_items) if wanted else first_items
     encoded = await cluster.call(_range, request, repeatable=True)
     items: list[KeyValue] = []
     head = await _decode(encoded, items)
     revision, total = head.header.revision, head.count
     more, page, size = head.more, request, len(encoded)
     while more and (not wanted or len(items) < wanted):
-        left = wanted - len(items) if wanted else PAGE_ITEMS
-        count = max(1, min(left, PAGE_ITEMS, PAGE_BYTES * page.limit // size))
+        left = wanted - len(items) if wanted else page_items
+        count = max(1, min(left, page_items, PAGE_BYTES * page.limit // size))
         page = pb.RangeRequest(
             key=items[-1].key + b"\0",
             range_end=request.range_end,

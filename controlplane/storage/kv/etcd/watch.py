@@ -87,8 +87,8 @@ class EtcdWatch:
         member, status = await self._cluster.status()
         self._member_name = member.name
         self._trustworthy = progress_is_trustworthy(status.version)
-        # A start in the past is asked for from one before it: what is at the compaction itself counts as forgotten here,
-        # but etcd serves a watch from there, and until 3.4.34 and 3.5.16 without the deletion that was compacted.
+        # A start in the past is asked for from one before it: what is at the compaction itself counts as forgotten
+        # here, but etcd serves a watch from there, until 3.4.34 and 3.5.16 without the deletion that was compacted.
         in_the_past = 1 < self._start <= status.header.revision
         create = pb.WatchCreateRequest(
             key=self._prefix or b"\0",
