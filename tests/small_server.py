@@ -116,6 +116,7 @@ class SmallServer:
                 key = (info.resource, info.namespace, obj["metadata"]["name"])
                 if key in self.objects:
                     raise status.already_exists(gr, key[2])
+                obj["metadata"]["uid"] = f"uid-{self.revision}"
                 return Response(201, dumps(self._commit(key, obj, "ADDED")))
             case "get" | "update" | "patch" | "delete" if key not in self.objects:
                 raise status.not_found(gr, info.name)
