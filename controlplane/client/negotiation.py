@@ -1,0 +1,236 @@
+"""Media types: which form of an answer a client accepts, and in which form it sends a body.
+
+Two steps, as upstream has them: the router looks whether any accepted type is produced at all (it knows ``*/*`` but not
+``application/*``), then the clauses are tried in order of quality, and a clause whose parameters cannot be met (an
+unknown ``as``) is passed over, so that ``application/json;as=Table;…,application/json`` gives JSON where there are no
+tables.
+
+Source: kubernetes/apiserver ``pkg/endpoints/handlers/negotiation``; RFC 9110 section 12.5.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from controlplane.apimachinery.status import APIError, not_acceptable, unsupported_media_type
+
+__all__ = [
+    "APPLY_PATCH",
+    "JSON",
+    "JSON_PATCH",
+    "MERGE_PATCH",
+    "OBJECT",
+    "PATCH_TYPES",
+    "STRATEGIC_MERGE_PATCH",
+    "STREAM",
+    "YAML",
+    "Answer",
+    "Conversion",
+    "Form",
+    "body_type",
+    "find",
+    "negotiate",
+    "patch_type",
+]
+
+JSON = "application/json"
+YAML = "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+PATCH_TYPES = (JSON_PATCH, MERGE_PATCH)
+"""Those that are carried out."""
+
+
+class Conversion(NamedTuple):
+    """An answer in another kind than the resource's own: a Table, say."""
+
+    group: str
+    version: str
+    kind: str
+
+
+class Form(NamedTuple):
+    """What an endpoint can answer with: ``stream`` is a watch; ``conversions`` are the kinds it can be asked for by
+    ``as``; ``plain``, whether it can also be asked for without."""
+
+    stream: bool = False
+    conversions: frozenset[Conversion] = frozenset()
+    plain: bool = True
+
+
+_KNOWN = (JSON, YAML, PROTOBUF)
+"""What messages list. Protobuf is known, so that clients which prefer it are told as by upstream; it is not spoken."""
+_SPOKEN = (JSON, YAML)
+_STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
+_KNOWN_PATCH_TYPES = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH})
+_OBJECT_KINDS = frozenset(
+    Conversion("meta.k8s.io", version, kind)
+    for version in ("v1", "v1beta1")
+    for kind in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+)
+OBJECT = Form(conversions=_OBJECT_KINDS)
+STREAM = Form(stream=True, conversions=_OBJECT_KINDS)
+_CACHED_HEADER_CHARACTERS = 512
+"""Longer headers are read each time: nobody sends one twice, and the cache stays small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The form agreed on."""
+
+    media_type: str = JSON
+    conversion: Conversion | None = None
+    pretty: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether the served JSON is the answer as it is."""
+        return self.conversion is None and self.media_type == JSON and not self.pretty
+
+
+_PLAIN = Answer()
+
+
+class _Clause(NamedTuple):
+    kind: str
+    subtype: str
+    parameters: dict[str, str]
+    quality: float
+
+
+def negotiate(accept: str | None, form: Form) -> Answer:
+    """The form of the answer.
+
+    Raises:
+        APIError: 406.
+    """
+    if not accept or accept == JSON:
+        return _PLAIN
+    answer = find(accept, form)
+    if answer is not None:
+        return answer
+    known = (*_KNOWN, *_STREAMS) if form.stream else _KNOWN
+    types = [clause.partition(";")[0].strip() for clause in accept.split(",")]
+    if not any(t == "*/*" or t in known for t in types):
+        raise _not_produced(known)
+    raise not_acceptable(
+        f"only the following media types are accepted: {', '.join(_STREAMS if form.stream else _KNOWN)}"
+    )
+
+
+def find(accept: str, form: Form) -> Answer | None:
+    """The form of the answer, or None if there is no acceptable one."""
+    if len(accept) > _CACHED_HEADER_CHARACTERS:
+        return _find.__wrapped__(accept, form)
+    return _find(accept, form)
+
+
+@lru_cache(maxsize=512)
+def _find(accept: str, form: Form) -> Answer | None:
+    known = (*_KNOWN, *_STREAMS) if form.stream else _KNOWN
+    types = [clause.partition(";")[0].strip() for clause in accept.split(",")]
+    if not any(t == "*/*" or t in known for t in types):
+        return None  # "application/*" alone matches nothing there, and clients see 406
+    for clause in _clauses(accept):
+        for media_type in (JSON,) if form.stream else _SPOKEN:
+            if _matches(clause, media_type):
+                answer = _agree(clause.parameters, media_type, form)
+                if answer is not None:
+                    return answer
+    return None
+
+
+def _clauses(accept: str) -> list[_Clause]:
+    """The clauses, best first; of equal quality, those without wildcards first, otherwise as they stand."""
+    clauses = []
+    for text in accept.split(","):
+        media_type, *rest = text.split(";")
+        kind, slash, subtype = media_type.strip().partition("/")
+        if not slash:
+            if kind != "*":
+                continue
+            subtype = "*"
+        parameters: dict[str, str] = {}
+        quality = 1.0
+        for parameter in rest:
+            name, equals, value = parameter.strip().partition("=")
+            if name == "q" and equals:
+                quality = _quality(value)
+            elif equals:
+                parameters[name.strip()] = value.strip().strip('"')
+        clauses.append(_Clause(kind, subtype, parameters, quality))
+    clauses.sort(key=lambda c: (-c.quality, c.kind == "*", c.subtype == "*"))
+    return clauses
+
+
+def _not_produced(known: tuple[str, ...]) -> APIError:
+    available = ", ".join(known)
+    message = f"406: Not Acceptable\n\nAvailable representations: {available}"
+    return APIError(406, "NotAcceptable", message, details={})
+
+
+def _quality(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 1.0
+
+
+def _matches(clause: _Clause, media_type: str) -> bool:
+    kind, _, subtype = media_type.partition("/")
+    return clause.kind in (kind, "*") and clause.subtype in (subtype, "*")
+
+
+def _agree(parameters: dict[str, str], media_type: str, form: Form) -> Answer | None:
+    stream = parameters.get("stream")
+    if stream and not (form.stream and stream == "watch"):
+        return None
+    if parameters.get("sv"):
+        return None
+    conversion = None
+    if parameters.keys() & {"as", "g", "v"}:
+        conversion = Conversion(parameters.get("g", ""), parameters.get("v", ""), parameters.get("as", ""))
+        if conversion not in form.conversions:
+            return None
+    elif not form.plain:
+        return None
+    return Answer(media_type, conversion, parameters.get("pretty") == "1")
+
+
+def body_type(content_type: str | None) -> str:
+    """The media type of a body (JSON or YAML); without a header it is JSON.
+
+    Raises:
+        APIError: 415.
+    """
+    if not content_type or content_type == JSON:
+        return JSON
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type in _SPOKEN:
+        return media_type
+    raise _unsupported(_KNOWN)
+
+
+def patch_type(content_type: str | None) -> str:
+    """The kind of patch.
+
+    Raises:
+        APIError: 415; a patch type that exists but is not carried out gets the list of those that are.
+    """
+    media_type = (content_type or "").partition(";")[0].strip()
+    if media_type in PATCH_TYPES:
+        return media_type
+    if media_type in _KNOWN_PATCH_TYPES:
+        raise _unsupported(PATCH_TYPES)
+    raise APIError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+
+
+def _unsupported(accepted: tuple[str, ...]) -> APIError:
+    return unsupported_media_type(
+        f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+    )
