@@ -1,0 +1,54 @@
+"""The kubeconfig: private, readable by YAML, written only over itself."""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+
+from controlplane.base.tls.kubeconfig import KubeconfigError, kubeconfig, write_kubeconfig
+
+TEXT = kubeconfig(server="https://127.0.0.1:6443", ca_pem=b"CA", cert_pem=b"CERT", key_pem=b"KEY")
+
+
+def test_it_is_a_kubeconfig() -> None:
+    config = yaml.safe_load(TEXT)
+    assert config["clusters"][0]["cluster"]["server"] == "https://127.0.0.1:6443"
+    assert base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]) == b"CA"
+    user = config["users"][0]["user"]
+    assert base64.b64decode(user["client-certificate-data"]) == b"CERT"
+    assert base64.b64decode(user["client-key-data"]) == b"KEY"
+    (context,) = config["contexts"]
+    assert context["context"] == {"cluster": config["clusters"][0]["name"], "user": config["users"][0]["name"]}
+    assert config["current-context"] == context["name"]
+
+
+def test_it_is_private_and_written_only_when_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "admin.conf"
+    assert write_kubeconfig(path, TEXT)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    inode = path.stat().st_ino
+    path.chmod(0o644)
+    assert not write_kubeconfig(path, TEXT)
+    assert path.stat().st_ino == inode
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert write_kubeconfig(path, TEXT.replace("6443", "7443"))
+    assert os.listdir(path.parent) == ["admin.conf"]
+
+
+def test_somebody_elses_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("apiVersion: v1\n")
+    with pytest.raises(KubeconfigError, match="config: exists and was not written by this program"):
+        write_kubeconfig(path, TEXT)
+    assert path.read_text() == "apiVersion: v1\n"
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(KubeconfigError, match="file"):
+        write_kubeconfig(tmp_path / "file" / "admin.conf", TEXT)
