@@ -8,13 +8,13 @@ difference.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 
 from controlplane.base import logs
 from controlplane.base.clock import Clock
-from controlplane.storage.cache.entry import Entry
-from controlplane.storage.cache.image import Image
+from controlplane.storage.cache.image import Draft, Image
 from controlplane.storage.cache.metrics import INITIALIZATIONS, STREAMS_LOST
 from controlplane.storage.cache.slices import SLICE_SECONDS, Slices
 from controlplane.storage.errors import Compacted, FutureRevision, Unavailable
@@ -106,31 +106,37 @@ class Follower:
         """
         started = perf_counter()
         cluster_id = (await self._kv.status()).cluster_id
-        intake, collections = self._image.intake, self._image.collections
-        entries: list[Entry] = []
+        with _no_collections(self._freeze):
+            draft, revision = await self._read_all()
+            replaced = self._image.replace(draft, revision)
+        self._cluster_id = cluster_id
+        INITIALIZATIONS.labels_cached(()).inc()
+        seconds = round(perf_counter() - started, 3)
+        log.info("mirror loaded", keys=len(draft.index), revision=revision, seconds=seconds)
+        again, self.loaded = self.loaded, True
+        if again:
+            self._on_replace()
+        self._on_advance(revision)
+        slices = Slices()
+        while replaced.shed():
+            if slices.due():
+                await slices.rest()
+
+    async def _read_all(self) -> tuple[Draft, int]:
+        """One snapshot of the store, and its revision."""
+        draft = Draft(self._image)
         start, end, revision = self._root, prefix_end(self._root), 0
         slices = Slices()
         while True:
             page = await self._kv.range(start, end, revision=revision, limit=LOAD_PAGE)
             revision = revision or page.revision
             for kv in page.items:
-                entries.append(intake.raw(kv) if collections.of(kv.key) is None else intake.read(kv))
+                draft.add(kv)
                 if slices.due():
                     await slices.rest()
             if not page.more:
-                break
+                return draft, revision
             start = page.items[-1].key + b"\x00"
-        self._image.replace(entries, revision)
-        self._cluster_id = cluster_id
-        INITIALIZATIONS.labels_cached(()).inc()
-        log.info("mirror loaded", keys=len(entries), revision=revision, seconds=round(perf_counter() - started, 3))
-        again, self.loaded = self.loaded, True
-        if self._freeze:
-            gc.collect()
-            gc.freeze()
-        if again:
-            self._on_replace()
-        self._on_advance(revision)
 
     async def _apply(self, batch: WatchBatch) -> None:
         """Apply a batch, giving way between revisions if it takes long."""
@@ -151,5 +157,23 @@ class Follower:
     def _step(self, revision: int) -> None:
         image = self._image
         image.revision = max(image.revision, revision)
-        image.trim(self._clock.monotonic())
+        if image.over:
+            image.trim(self._clock.monotonic())
         self._on_advance(image.revision)
+
+
+@contextmanager
+def _no_collections(freeze: bool) -> Iterator[None]:  # noqa: FBT001  # private
+    """With ``freeze``, let the garbage collector not walk what is being loaded, neither meanwhile nor ever after.
+
+    What is loaded is freed by its reference counts; walking 100,000 objects costs 20 ms each time.
+    """
+    if not freeze:
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        gc.enable()

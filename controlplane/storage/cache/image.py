@@ -5,18 +5,17 @@ Synchronous: whoever calls decides where one step ends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from controlplane.storage.cache.collection import Collection, Collections
-from controlplane.storage.cache.entry import RAW, Entry
+from controlplane.storage.cache.entry import RAW
 from controlplane.storage.cache.index import Index
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.metrics import DECODE_ERRORS, EVENTS_DISPATCHED, EVENTS_RECEIVED
 from controlplane.storage.cache.ring import Change, Ring, RingBudget
-from controlplane.storage.kv.api import Event
+from controlplane.storage.kv.api import Event, KeyValue
 
-__all__ = ["Budgets", "Image"]
+__all__ = ["Budgets", "Draft", "Image"]
 
 
 class Budgets(NamedTuple):
@@ -75,10 +74,11 @@ class Image:
             key = entry.key
             if entry.origin.poison:
                 DECODE_ERRORS.labels_cached(collection.name).inc()
-        if prev is not None:
+        if prev is None or entry is None or prev.origin is not entry.origin:
             collection.counted(prev, -1)
-            self.intake.read_in_place(prev)
-        collection.counted(entry, 1)
+            collection.counted(entry, 1)
+            if prev is not None:
+                self.intake.read_in_place(prev)
         change = Change(event.mod_revision, key, entry, prev)
         collection.ring.append(change)
         if collection.scopes:
@@ -86,15 +86,46 @@ class Image:
             collection.show(change)
 
     def trim(self, now: float) -> None:
-        """Keep the rings within their budgets; at the end of a step."""
+        """Let the rings drop what is too old, or too much."""
         self.ordinary.trim(now)
         self.volatile.trim(now)
 
-    def replace(self, entries: Sequence[Entry], revision: int) -> None:
-        """Take another state whole: what was known of the past is forgotten."""
-        self.index = Index(entries)
-        self.revision = revision
+    @property
+    def over(self) -> bool:
+        """Whether a ring has to be trimmed at once."""
+        return self.ordinary.over or self.volatile.over
+
+    def replace(self, draft: Draft, revision: int) -> Index:
+        """Take another state whole: what was known of the past is forgotten. Returns the live map that was replaced."""
+        replaced, self.index, self.revision = self.index, draft.index, revision
         self.ordinary, self.volatile = Ring(revision, self.budgets.ordinary), Ring(revision, self.budgets.volatile)
         for collection in self.collections.all():
             collection.ring = self.volatile if collection.volatile else self.ordinary
-            self.recount(collection)
+            tally = draft.tallies.get(collection)
+            if tally is None:
+                self.recount(collection)  # made since the draft was begun, if there is anything to count
+            else:
+                collection.count, collection.raw, collection.poisoned = tally[0], 0, tally[1]
+        return replaced
+
+
+class Draft:
+    """An image's next state while it is being loaded, key by key, ascending."""
+
+    __slots__ = ("_collections", "_intake", "index", "tallies")
+
+    def __init__(self, image: Image) -> None:
+        self._intake, self._collections = image.intake, image.collections
+        self.index = Index()
+        self.tallies: dict[Collection, list[int]] = {collection: [0, 0] for collection in image.collections.all()}
+
+    def add(self, kv: KeyValue) -> None:
+        tally = None if (collection := self._collections.of(kv.key)) is None else self.tallies.get(collection)
+        if tally is None:
+            self.index.append(self._intake.raw(kv))
+            return
+        entry = self._intake.read(kv)
+        self.index.append(entry)
+        tally[0] += 1
+        if entry.origin.poison:
+            tally[1] += 1

@@ -11,7 +11,7 @@ nothing up.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from controlplane.storage.cache.entry import Entry
 
@@ -26,13 +26,34 @@ class Index:
 
     __slots__ = ("_blocks", "_get", "_keys", "_last")
 
-    def __init__(self, ascending: Iterable[Entry] = ()) -> None:
-        """Build from entries that ascend strictly by key."""
-        entries = list(ascending)
-        self._get: dict[bytes, Entry] = {entry.key: entry for entry in entries}
-        self._blocks = [entries[at : at + _BLOCK] for at in range(0, len(entries), _BLOCK)]
-        self._keys = [[entry.key for entry in block] for block in self._blocks]
-        self._last = [keys[-1] for keys in self._keys]
+    def __init__(self) -> None:
+        self._get: dict[bytes, Entry] = {}
+        self._blocks: list[list[Entry]] = []
+        self._keys: list[list[bytes]] = []
+        self._last: list[bytes] = []
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry whose key is above all there are: how an index is built."""
+        key = entry.key
+        self._get[key] = entry
+        if not self._last or len(self._keys[-1]) >= _BLOCK:
+            self._last.append(key)
+            self._keys.append([key])
+            self._blocks.append([entry])
+        else:
+            self._last[-1] = key
+            self._keys[-1].append(key)
+            self._blocks[-1].append(entry)
+
+    def shed(self) -> bool:
+        """Forget one block, to free a large index without holding the loop; False when nothing is left."""
+        if not self._last:
+            return False
+        self._last.pop()
+        self._blocks.pop()
+        for key in self._keys.pop():
+            del self._get[key]
+        return True
 
     def __len__(self) -> int:
         return len(self._get)

@@ -6,6 +6,8 @@ read poisons its own entry and raises nothing. Bytes that we have encoded oursel
 
 from __future__ import annotations
 
+import orjson
+
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.codec.objects import splice_revision
 from controlplane.storage.cache.entry import RAW, Entry, Origin, origin_of, poisoned
@@ -18,6 +20,8 @@ __all__ = ["Intake"]
 _METADATA = b'"metadata":{'
 _PROTOBUF = b"k8s\x00"
 _HEADS_REMEMBERED = 4096
+_OURS_REMEMBERED = 1024
+"""Values under way; over this many at once the rest are simply checked."""
 
 
 class Intake:
@@ -26,6 +30,7 @@ class Intake:
     def __init__(self, transformer: Transformer) -> None:
         self._transformer = transformer
         self._heads: dict[bytes, tuple[str, str]] = {}
+        self._ours: dict[bytes, bytes] = {}
         self.decode_errors = 0
 
     def raw(self, kv: KeyValue) -> Entry:
@@ -54,19 +59,22 @@ class Intake:
         return data if data is not None else _laid_out(loads(plain), revision)
 
     def to_storage(self, key: bytes, plain: bytes) -> bytes:
-        """The value to store."""
+        """The value to store. Its plain bytes are taken for sound when they come back."""
+        if len(self._ours) >= _OURS_REMEMBERED:
+            self._ours.clear()
+        self._ours[key] = plain
         return self._transformer.to_storage(key, plain)
 
     def _read(self, key: bytes, value: bytes, revision: int) -> tuple[bytes, Origin]:
         try:
             plain, key_id, stale = self._transformer.from_storage(key, value)
-            obj = loads(plain)
-            if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
-                raise MalformedJSON("not a JSON object with metadata")
             data = splice_revision(plain, revision)
             if data is None:
                 # another layout than ours: served in ours, and written in ours by the next update
+                obj = _checked(plain)
                 data, stale = _laid_out(obj, revision), stale or _foreign_layout(obj)
+            elif self._ours.pop(key, None) != plain:
+                _checked(plain)
             api_version, kind = self._head(data)
         except Unreadable as unreadable:
             self.decode_errors += 1
@@ -93,6 +101,21 @@ class Intake:
             if len(self._heads) < _HEADS_REMEMBERED:
                 self._heads[head] = known
         return known
+
+
+def _checked(plain: bytes) -> dict[str, object]:
+    """Decode, to prove that it can be.
+
+    Raises:
+        MalformedJSON.
+    """
+    try:
+        obj = orjson.loads(plain)
+    except orjson.JSONDecodeError as error:
+        raise MalformedJSON(str(error)) from error
+    if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
+        raise MalformedJSON("not a JSON object with metadata")
+    return obj
 
 
 def _laid_out(obj: dict[str, object], revision: int) -> bytes:

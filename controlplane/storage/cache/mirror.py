@@ -220,6 +220,7 @@ class Mirror:
             await self.clock.sleep(HEARTBEAT_SECONDS)
             now = self.clock.monotonic()
             self.waiters.expire(now)
+            self.image.trim(now)
             RESOURCE_VERSION.labels_cached(()).set(self.revision)
             WATCHERS.labels_cached(()).set(len(self.watchers))
             for watcher in list(self.watchers):

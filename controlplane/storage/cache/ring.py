@@ -25,6 +25,8 @@ CHANGE_BYTES = 250
 """What a change holds beyond its previous value: its tuple, its place in two lists, the previous entry's object."""
 
 _MARK_SECONDS = 1.0
+_DROPS_A_TRIM = 2_000
+"""About 2 ms; what is left is dropped by the next trim, and the heartbeat trims four times a second."""
 
 
 class Change(NamedTuple):
@@ -68,7 +70,7 @@ class Ring:
         return self._bytes
 
     def append(self, change: Change) -> None:
-        """Add the newest change. Call ``trim`` when its revision is complete."""
+        """Add the newest change. Call ``trim`` when its revision is complete, if it is ``over``."""
         self._revisions.append(change.revision)
         self._changes.append(change)
         self._bytes += _weight(change)
@@ -82,8 +84,14 @@ class Ring:
         end = bisect_right(self._revisions, self._revisions[at + limit - 1], at)
         return self._changes[at:end]
 
+    @property
+    def over(self) -> bool:
+        """Whether it is over what it may never be over."""
+        return self._bytes > self.budget.max_bytes or len(self._changes) - self._offset > self.budget.max_changes
+
     def trim(self, now: float) -> None:
-        """Drop what is over the budget. Called at revision boundaries; ``now`` in monotonic seconds."""
+        """Drop what is over the budget or too old. Called at revision boundaries, and a few times a second; ``now`` in
+        monotonic seconds."""
         budget, total = self.budget, self._dropped + len(self._changes)
         if not self._marks or now - self._marks[-1][0] >= _MARK_SECONDS:
             self._marks.append((now, total))
@@ -91,7 +99,8 @@ class Ring:
         while self._marks and now - self._marks[0][0] > budget.keep_seconds:
             expired = self._marks.popleft()[1]
         keep_from = max(min(expired, total - budget.min_changes), total - budget.max_changes) - self._dropped
-        while self._offset < len(self._changes) and (self._offset < keep_from or self._bytes > budget.max_bytes):
+        stop = min(self._offset + _DROPS_A_TRIM, len(self._changes))
+        while self._offset < stop and (self._offset < keep_from or self._bytes > budget.max_bytes):
             self._drop_revision()
         if self._offset > 1024 and self._offset * 2 > len(self._changes):
             del self._revisions[: self._offset], self._changes[: self._offset]
