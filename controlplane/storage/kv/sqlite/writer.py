@@ -71,7 +71,10 @@ class Writer:
                 raise Unavailable(f"store {self._path}: readers hold the write-ahead log; trying again")
             if self._pages_max:
                 connection.execute(f"PRAGMA max_page_count = {self._pages_max}")
-            return _image(connection)
+            image = _image(connection)
+            if image is None:
+                raise Unavailable(f"store {self._path} is damaged: it has lost its own row; restore a backup")
+            return image
         except sqlite3.Error as error:
             raise unavailable(self._path, error) from error
 
@@ -167,8 +170,11 @@ class Writer:
         return more
 
 
-def _image(connection: sqlite3.Connection) -> Image:
-    cluster_id, revision, compacted = connection.execute("SELECT cluster_id, revision, compacted FROM meta").fetchone()
+def _image(connection: sqlite3.Connection) -> Image | None:
+    meta = connection.execute("SELECT cluster_id, revision, compacted FROM meta").fetchone()
+    if meta is None:
+        return None
+    cluster_id, revision, compacted = meta
     (newest,) = connection.execute("SELECT max(revision) FROM log").fetchone()
     rows = connection.execute(schema.ENTRIES)
     index = LiveIndex(
