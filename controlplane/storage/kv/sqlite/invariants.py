@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from controlplane.storage.kv.sqlite.schema import FIRST_REVISION
+
 __all__ = ["INVARIANTS"]
 
 NEWEST = "(SELECT max(meta.revision, (SELECT coalesce(max(revision), 0) FROM log)) FROM meta)"
@@ -13,9 +15,12 @@ META = f"""
 """  # noqa: S608  # constants only
 
 GAPS = f"""
-    SELECT {NEWEST} - compacted - kept || ' of ' || ({NEWEST} - compacted)
-    FROM meta, (SELECT count(*) AS kept FROM log, meta WHERE log.revision > meta.compacted)
-    WHERE kept <> {NEWEST} - compacted
+    SELECT expected - kept || ' of ' || expected FROM (
+        SELECT {NEWEST} - max(compacted, {FIRST_REVISION}) AS expected,
+            (SELECT count(*) FROM log WHERE log.revision > meta.compacted) AS kept
+        FROM meta
+    )
+    WHERE kept <> expected
 """  # noqa: S608  # constants only
 
 ROWS = """
