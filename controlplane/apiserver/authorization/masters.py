@@ -1,0 +1,20 @@
+"""``system:masters`` may do everything; nobody can take that away. First in every chain."""
+
+from __future__ import annotations
+
+from controlplane.apimachinery.user import MASTERS_GROUP
+from controlplane.apiserver.authorization.api import Attributes, Decision
+
+__all__ = ["MastersAuthorizer"]
+
+_ALLOW = (Decision.ALLOW, "")
+_NO_OPINION = (Decision.NO_OPINION, "")
+
+
+class MastersAuthorizer:
+    """Allows members of the group everything."""
+
+    __slots__ = ()
+
+    async def authorize(self, attributes: Attributes) -> tuple[Decision, str]:
+        return _ALLOW if MASTERS_GROUP in attributes.user.groups else _NO_OPINION

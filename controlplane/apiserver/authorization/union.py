@@ -1,0 +1,50 @@
+"""Several authorizers as one.
+
+Source: kubernetes/apiserver ``pkg/authorization/union``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision
+from controlplane.base import logs
+
+__all__ = ["UnionAuthorizer"]
+
+log = logs.get(__name__)
+
+
+class UnionAuthorizer:
+    """Asks in order; the first ALLOW or DENY counts. An authorizer that fails is passed over, and its error is raised
+    if no other decides: a request may still be allowed by the rest, as upstream has it, but never by the failure.
+
+    ``authorizers``: name and authorizer, in order; names head the reasons of those without an opinion.
+    """
+
+    __slots__ = ("_authorizers",)
+
+    def __init__(self, authorizers: Sequence[tuple[str, Authorizer]]) -> None:
+        """Raises ValueError: a name is empty or used twice."""
+        names = [name for name, _ in authorizers]
+        if "" in names or len(set(names)) != len(names):
+            raise ValueError(f"authorizers must have names of their own: {names}")
+        self._authorizers = tuple(authorizers)
+
+    async def authorize(self, attributes: Attributes) -> tuple[Decision, str]:
+        reasons: list[str] = []
+        failure: Exception | None = None
+        for name, authorizer in self._authorizers:
+            try:
+                answer = await authorizer.authorize(attributes)
+            except Exception as error:  # noqa: BLE001  # any failure of one is the same to the others; raised below
+                log.warning("authorizer failed", authorizer=name, error=error)
+                failure = failure or error
+                continue
+            if answer[0] is not Decision.NO_OPINION:
+                return answer
+            if answer[1]:
+                reasons.append(f"{name}: {answer[1]}")
+        if failure is not None:
+            raise failure
+        return Decision.NO_OPINION, "\n".join(reasons)
