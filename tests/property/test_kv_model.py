@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+import pytest
+from hypothesis import given
 
 from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import open_kv
@@ -14,16 +14,7 @@ from controlplane.storage.maintenance import check
 from tests.aio import run
 from tests.property.kv_model import HISTORIES, Step, play
 
-LONG = bool(os.environ.get("CONTROLPLANE_TEST_LONG"))
-COUNTS = settings(
-    max_examples=1_500 if LONG else 60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=not LONG,
-)
 
-
-@COUNTS
 @given(HISTORIES)
 def test_memory_histories_agree_with_the_model(history: list[Step]) -> None:
     async def fresh() -> KV:
@@ -32,7 +23,7 @@ def test_memory_histories_agree_with_the_model(history: list[Step]) -> None:
     run(play(history, fresh, reopen=None))
 
 
-@COUNTS
+@pytest.mark.timeout(1200)
 @given(HISTORIES)
 def test_sqlite_histories_agree_with_the_model(history: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as home:
