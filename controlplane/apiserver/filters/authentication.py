@@ -1,0 +1,84 @@
+"""Find out who makes a request, then take the credentials out of it.
+
+Nothing after this filter sees a token or a front proxy's headers, so nothing can log or forward them.
+
+Source: kubernetes/apiserver ``pkg/endpoints/filters/authentication.go``.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from multidict import CIMultiDict
+
+from controlplane.apimachinery.status import APIError, unauthorized
+from controlplane.apiserver.authentication.api import Authenticator
+from controlplane.apiserver.filters import metrics
+from controlplane.base import logs
+from controlplane.client.request import Handler, Request, Response
+
+__all__ = ["with_authentication"]
+
+log = logs.get(__name__)
+
+_FRONT_PROXY = frozenset({"x-remote-user", "x-remote-uid", "x-remote-group"})
+_FRONT_PROXY_EXTRA = "x-remote-extra-"
+_KNOWN_USERS = frozenset({"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"})
+
+_SUCCESS = metrics.AUTHENTICATION_ATTEMPTS.labels_cached(("success",))
+_SUCCESS_SECONDS = metrics.AUTHENTICATION_SECONDS.labels_cached(("success",))
+_FILTER_SECONDS = metrics.FILTER_SECONDS.labels_cached(("authentication",))
+
+
+def with_authentication(following: Handler, *, authenticator: Authenticator) -> Handler:
+    """Set ``request.user``, or answer 401. The loopback client's requests come with their identity."""
+
+    async def handle(request: Request) -> Response:
+        identity = request.identity
+        if identity is not None:
+            request.user = identity
+            return await following(request)
+        began = perf_counter()
+        try:
+            user = await authenticator.authenticate(request)
+        except APIError as error:
+            _failed("error", began)
+            log.debug("cannot authenticate a request", error=error.message, source=request.remote)
+            raise
+        if user is None:
+            _failed("failure", began)
+            raise unauthorized()
+        seconds = perf_counter() - began
+        _SUCCESS.inc()
+        _SUCCESS_SECONDS.observe(seconds)
+        _FILTER_SECONDS.observe(seconds)
+        metrics.AUTHENTICATED_USERS.labels_cached((_user_label(user.name),)).inc()
+        request.user = user
+        _strip_credentials(request)
+        return await following(request)
+
+    return handle
+
+
+def _failed(result: str, began: float) -> None:
+    metrics.AUTHENTICATION_ATTEMPTS.labels_cached((result,)).inc()
+    metrics.AUTHENTICATION_SECONDS.labels_cached((result,)).observe(perf_counter() - began)
+
+
+def _user_label(name: str) -> str:
+    """User names are not labels; a few kinds of them are."""
+    if name in _KNOWN_USERS:
+        return name
+    return "email_id" if "@" in name else "other"
+
+
+def _is_credential(header: str) -> bool:
+    lower = header.lower()
+    return lower == "authorization" or lower in _FRONT_PROXY or lower.startswith(_FRONT_PROXY_EXTRA)
+
+
+def _strip_credentials(request: Request) -> None:
+    for name in request.headers:
+        if name[0] in "aAxX" and _is_credential(name):
+            request.headers = CIMultiDict((n, v) for n, v in request.headers.items() if not _is_credential(n))
+            return

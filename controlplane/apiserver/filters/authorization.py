@@ -1,0 +1,55 @@
+"""Ask the authorizer; what it does not allow is 403, and where it cannot say, 500.
+
+Source: kubernetes/apiserver ``pkg/endpoints/filters/authorization.go``.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from time import perf_counter
+
+from controlplane.apimachinery.status import APIError
+from controlplane.apiserver.authorization.api import Authorizer, Decision, attributes_of
+from controlplane.apiserver.authorization.messages import forbidden_error
+from controlplane.apiserver.filters import metrics
+from controlplane.apiserver.filters.plain import plain_error
+from controlplane.base import logs
+from controlplane.client.request import Handler, Request, Response
+
+__all__ = ["with_authorization"]
+
+log = logs.get(__name__)
+
+_RESULT = {Decision.ALLOW: "allowed", Decision.DENY: "denied", Decision.NO_OPINION: "no-opinion"}
+_ALLOWED = metrics.AUTHORIZATION_ATTEMPTS.labels_cached(("allowed",))
+_ALLOWED_SECONDS = metrics.AUTHORIZATION_SECONDS.labels_cached(("allowed",))
+_FILTER_SECONDS = metrics.FILTER_SECONDS.labels_cached(("authorization",))
+
+
+def with_authorization(following: Handler, *, authorizer: Authorizer) -> Handler:
+    """Let through what is allowed."""
+
+    async def handle(request: Request) -> Response:
+        began = perf_counter()
+        attributes = attributes_of(request.user, request.info)
+        try:
+            decision, reason = await authorizer.authorize(attributes)
+        except APIError:
+            raise
+        except Exception as error:  # whatever kept it from deciding, nothing is allowed
+            log.exception("cannot authorize a request", path=request.path, audit_id=request.audit_id)
+            metrics.AUTHORIZATION_ATTEMPTS.labels_cached(("error",)).inc()
+            return plain_error(500, escape(f'Internal Server Error: "{request.path}": {error}', quote=False))
+        seconds = perf_counter() - began
+        _FILTER_SECONDS.observe(seconds)
+        if decision is Decision.ALLOW:
+            _ALLOWED.inc()
+            _ALLOWED_SECONDS.observe(seconds)
+            return await following(request)
+        result = (_RESULT[decision],)
+        metrics.AUTHORIZATION_ATTEMPTS.labels_cached(result).inc()
+        metrics.AUTHORIZATION_SECONDS.labels_cached(result).observe(seconds)
+        log.debug("forbidden", path=request.path, user=request.user.name, reason=reason)
+        raise forbidden_error(attributes, reason)
+
+    return handle

@@ -1,0 +1,91 @@
+"""Count and time every request.
+
+A request that ends in an answer is counted when the answer is made; a stream when it ends, and while it is written it
+is one of the long-running.
+
+Source: metric semantics of kubernetes/apiserver ``pkg/endpoints/metrics`` (MonitorRequest, RecordLongRunning).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+from controlplane.apiserver.filters import metrics
+from controlplane.apiserver.filters.labels import UNKNOWN_RESOURCE, dry_run_label, resource_labels, scope_label
+from controlplane.apiserver.filters.streams import around_stream
+from controlplane.base.metrics import CounterChild, HistogramChild
+from controlplane.client.request import Handler, Request, Response, StreamResponse
+from controlplane.client.request_info import RequestInfo
+
+__all__ = ["APISERVER_USER", "with_metrics"]
+
+APISERVER_USER = "system:apiserver"
+"""The server itself, through its loopback client."""
+
+_CHILDREN_LIMIT = 4096
+"""Label combinations kept ready; when they are more (many custom resources), all are looked up anew."""
+
+Children = tuple[CounterChild, HistogramChild, HistogramChild | None]
+
+
+def with_metrics(following: Handler, *, serves: Callable[[RequestInfo], bool]) -> Handler:
+    """``serves``: whether a resource request names something that exists; others are counted without their words."""
+    ready: dict[tuple[str, str, str, str, str, str, int], Children] = {}
+
+    def children(request: Request, status: int) -> Children:
+        info = request.info
+        if not info.is_resource or info.verb == "patch" or "dryRun" in request.query_string:
+            return look_up(request, status)
+        key = (info.verb, info.group, info.version, info.resource, info.subresource, scope_label(info), status)
+        found = ready.get(key)
+        if found is None:
+            found = look_up(request, status)
+            if UNKNOWN_RESOURCE not in request.values:
+                if len(ready) >= _CHILDREN_LIMIT:
+                    ready.clear()
+                ready[key] = found
+        return found
+
+    def look_up(request: Request, status: int) -> Children:
+        if request.info.is_resource and not serves(request.info):
+            request.values[UNKNOWN_RESOURCE] = True
+        labels = resource_labels(request)
+        verb, rest, dry_run = labels[0], labels[1:], dry_run_label(request)
+        sizes = metrics.RESPONSE_BYTES.labels_cached(labels) if verb in {"GET", "LIST"} else None
+        return (
+            metrics.REQUESTS.labels_cached((verb, dry_run, *rest, str(status))),
+            metrics.REQUEST_SECONDS.labels_cached((verb, dry_run, *rest)),
+            sizes,
+        )
+
+    def count(request: Request, response: Response) -> None:
+        counter, seconds, sizes = children(request, response.status)
+        counter.inc()
+        seconds.observe(monotonic() - request.received_at)
+        if sizes is not None:
+            sizes.observe(response.length)
+        if request.identity is not None and request.identity.name == APISERVER_USER:
+            verb, group, _, resource, subresource, _, _ = resource_labels(request)
+            metrics.SELF_REQUESTS.labels_cached((verb, group, resource, subresource)).inc()
+
+    def watch_stream(request: Request, response: StreamResponse) -> None:
+        if not serves(request.info):
+            request.values[UNKNOWN_RESOURCE] = True
+        open_streams = metrics.LONG_RUNNING.labels_cached(resource_labels(request))
+
+        def ended() -> None:
+            open_streams.dec()
+            count(request, response)
+
+        around_stream(response, began=open_streams.inc, ended=ended)
+
+    async def handle(request: Request) -> Response:
+        response = await following(request)
+        if isinstance(response, StreamResponse):
+            watch_stream(request, response)
+        else:
+            count(request, response)
+        return response
+
+    return handle

@@ -1,0 +1,120 @@
+"""Paths that are no resources, and the order in which paths are looked up.
+
+Exact paths first, then prefixes (the longest first), then discovery and resources; what nobody knows is a plain 404,
+or 503 while not all sources of paths have been heard.
+
+Source: behaviour of kubernetes/apiserver ``pkg/server/mux``, ``pkg/server/routes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from controlplane.apimachinery.status import APIError, service_unavailable
+from controlplane.apiserver.filters.plain import plain_error
+from controlplane.apiserver.server.documents import indented
+from controlplane.apiserver.server.version import VersionInfo
+from controlplane.base import metrics
+from controlplane.client.request import Handler, Request, Response
+
+__all__ = ["Route", "Router", "index_route", "metrics_route", "page_not_found", "version_routes"]
+
+_EARLY = "the request has been made before all known HTTP paths have been installed, please try again"
+
+
+class Route(NamedTuple):
+    """One path, or with ``prefix`` all paths below it (it then ends in ``/``). ``listed``: shown by ``/``."""
+
+    path: str
+    handler: Handler
+    prefix: bool = False
+    listed: bool = True
+
+
+class Router:
+    """The innermost handler.
+
+    ``resources`` answers resource requests; ``discovery`` answers the paths of discovery, or None for a path that is
+    not its own; ``complete`` says whether all sources of paths have been heard.
+    """
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        *,
+        resources: Handler,
+        discovery: Callable[[Request], Response | None],
+        complete: Callable[[], bool],
+    ) -> None:
+        self._exact = {route.path: route.handler for route in routes if not route.prefix}
+        self._prefixes = sorted(
+            ((route.path, route.handler) for route in routes if route.prefix),
+            key=lambda p: (-p[0].count("/"), -len(p[0])),
+        )
+        self._resources, self._discovery, self._complete = resources, discovery, complete
+        paths = [route.path for route in routes]
+        doubles = sorted({path for path in paths if paths.count(path) > 1})
+        if doubles:
+            raise ValueError(f"paths are routed twice: {', '.join(doubles)}")
+
+    async def handle(self, request: Request) -> Response:
+        if request.info.is_resource:
+            return await self._resources(request)
+        path = request.path
+        exact = self._exact.get(path)
+        if exact is not None:
+            return await exact(request)
+        for prefix, handler in self._prefixes:
+            if path.startswith(prefix):
+                return await handler(request)
+        found = self._discovery(request)
+        if found is not None:
+            return found
+        if not self._complete():
+            raise service_unavailable(_EARLY, retry_after_seconds=5)
+        return page_not_found()
+
+
+def page_not_found() -> Response:
+    return plain_error(404, "404 page not found")
+
+
+def index_route(paths: Callable[[], Iterable[str]]) -> list[Route]:
+    """``/``: all paths, sorted."""
+
+    async def handle(_: Request) -> Response:
+        return Response(200, indented({"paths": sorted(set(paths()))}))
+
+    return [Route("/", handle, listed=False), Route("/index.html", handle)]
+
+
+def version_routes(info: VersionInfo) -> list[Route]:
+    """``/version``, with and without a slash, to GET only."""
+    document = info.document()
+
+    async def handle(request: Request) -> Response:
+        if request.method != "GET":
+            text = "the server does not allow this method on the requested resource"
+            raise APIError(405, "MethodNotAllowed", text, details={})
+        if not _accepts_json(request.headers.get("Accept", "")):
+            text = "406: Not Acceptable\n\nAvailable representations: application/json"
+            raise APIError(406, "NotAcceptable", text, details={})
+        return Response(200, document)
+
+    return [Route("/version", handle), Route("/version/", handle, listed=False)]
+
+
+def metrics_route() -> Route:
+    """``/metrics``: all metrics of the process."""
+
+    async def handle(request: Request) -> Response:
+        page = await metrics.render(request.headers.get("Accept", ""))
+        return Response(200, page.pieces, content_type=page.content_type)
+
+    return Route("/metrics", handle)
+
+
+def _accepts_json(accept: str) -> bool:
+    kinds = {clause.partition(";")[0].strip() for clause in accept.split(",")}
+    return not accept or not kinds.isdisjoint({"application/json", "application/*", "*/*"})

@@ -1,0 +1,141 @@
+"""A control plane as a command: options in, exit status out.
+
+    def main() -> None:
+        raise SystemExit(serve_command(SampleOptions, sys.argv[1:], program="sample-controlplane"))
+
+What an operator did wrong is said in lines on standard error, without a traceback: status 2 for options, 1 for what
+cannot be used. SIGTERM and SIGINT begin the shutdown; a second one ends the process at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from controlplane.base.options import Loaded, OptionsError, load
+from controlplane.generic.options import GenericOptions
+
+if TYPE_CHECKING:
+    from controlplane.generic.config import CompletedConfig, Config
+
+__all__ = ["REFUSED", "UNUSABLE", "load_options", "serve_command"]
+
+UNUSABLE = 1
+REFUSED = 2
+"""Exit statuses."""
+
+O = TypeVar("O", bound=GenericOptions)  # noqa: E741
+
+
+def load_options(model: type[O], argv: Sequence[str], *, program: str, usage: str) -> Loaded[O] | int:
+    """The options, or the exit status where the command is done already (help, version, problems)."""
+    try:
+        loaded = load(model, argv)
+    except OptionsError as error:
+        for problem in error.problems:
+            print(f"{program}: {problem}", file=sys.stderr)  # noqa: T201  # before logs are set up
+        return REFUSED
+    if loaded.asked == "help":
+        from controlplane.base.options import help_text
+
+        print(help_text(model, usage=usage), end="")  # noqa: T201
+        return 0
+    if loaded.asked == "version":
+        from controlplane.apiserver.server.version import VersionInfo, distribution_version
+
+        print(f"{program} {distribution_version()} (Kubernetes {VersionInfo().git_version})")  # noqa: T201
+        return 0
+    return loaded
+
+
+def serve_command(
+    model: type[O],
+    argv: Sequence[str],
+    *,
+    program: str,
+    configure: Callable[[O], Config] | None = None,
+    usage: str = "",
+) -> int:
+    """Run a control plane until it is told to stop; returns the exit status.
+
+    Args:
+        model: the options. ``configure``: from options to config; by default ``config_of`` alone.
+        argv: the command line without the program's name.
+    """
+    loaded = load_options(model, argv, program=program, usage=usage)
+    if isinstance(loaded, int):
+        return loaded
+    from controlplane.base import logs
+
+    options = loaded.options
+    logs.configure(format=options.logs.logging_format, verbosity=options.logs.verbosity)
+    for setting in loaded.settings():
+        if setting.origin != "default":
+            logs.get(__name__).info(
+                "option", flag=f"--{setting.option.flag}", value=setting.value, origin=setting.origin
+            )
+    return _run(options, configure, program)
+
+
+def _run(options: O, configure: Callable[[O], Config] | None, program: str) -> int:
+    from controlplane.apiserver.server.server import ServerFailed
+    from controlplane.generic.config import ConfigError, config_of
+    from controlplane.generic.server import StartError
+
+    try:
+        config = (configure or config_of)(options)
+        config.whole_process = True
+        completed = config.complete()
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_serve(completed, program))
+    except (ConfigError, StartError) as error:
+        print(f"{program}: {error}", file=sys.stderr)  # noqa: T201  # one line, also where logs are JSON
+        return UNUSABLE
+    except ServerFailed as error:
+        from controlplane.base import logs
+
+        logs.get(__name__).error("the server has failed", exc_info=error)
+        return UNUSABLE
+    return 0
+
+
+async def _serve(config: CompletedConfig, program: str) -> None:
+    from controlplane.base import logs
+    from controlplane.generic.server import open_plane
+
+    log = logs.get(__name__)
+    stop = asyncio.Event()
+    _handle_signals(stop)
+    async with open_plane(config) as plane, plane.prepare().serving() as running:
+        for note in config.notes:
+            log.info("note", note=note)
+        print(f"{program}: serving {running.url}; kubeconfig: {running.kubeconfig or 'none'}", flush=True)  # noqa: T201
+        log.info("serving", url=running.url, store=config.store, pid=os.getpid())
+        gc.freeze()
+        await stop.wait()
+        log.info("shutting down")
+
+
+def _handle_signals(stop: asyncio.Event) -> None:
+    def told() -> None:
+        if stop.is_set():
+            os._exit(1)  # asked twice: at once, whatever is under way
+        stop.set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where there is one (not on Windows), else asyncio's own loop."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

@@ -1,0 +1,151 @@
+"""From options to the parts of a generic control plane: resolved, editable, then complete and frozen.
+
+``config_of`` is a pure function: it reads no file and opens nothing. Between it and ``complete()`` an embedding program
+adds resources, admission plugins, controllers, filters, routes, authenticators and authorizers to the lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from controlplane.apimachinery.resource import Resource
+from controlplane.apis.builtin import BUILTIN
+from controlplane.apiserver.admission.api import AdmissionPlugin
+from controlplane.apiserver.authentication.api import Authenticator
+from controlplane.apiserver.authorization.api import Authorizer
+from controlplane.apiserver.filters.chain import FILTERS, Filter
+from controlplane.apiserver.options import kv_options, store_url
+from controlplane.apiserver.server.completed import Frozen
+from controlplane.apiserver.server.routes import Route
+from controlplane.apiserver.server.version import VersionInfo
+from controlplane.base.clock import Clock, SystemClock
+from controlplane.controllers import builtin as builtin_controllers
+from controlplane.controllers.descriptor import ControllerDescriptor
+from controlplane.generic.options import GenericOptions
+from controlplane.plugins.admission import namespace_lifecycle
+from controlplane.storage.kv.backends import KVOptions
+
+__all__ = ["GROUP_PRIORITIES", "CompletedConfig", "Config", "ConfigError", "config_of"]
+
+GROUP_PRIORITIES: Mapping[str, int] = {"": 18000, "coordination.k8s.io": 16500}
+"""Order of groups in discovery; kube-apiserver's own numbers."""
+
+
+class ConfigError(ValueError):
+    """The parts contradict each other; the message says which and what to do."""
+
+
+@dataclass(kw_only=True)
+class Config:
+    """The parts. Durations are seconds; empty texts are "none".
+
+    ``cert_dir``: where self-made files are kept. ``cert_file``, ``key_file``: the operator's own serving certificate.
+    ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
+    ``authenticators`` and ``authorizers`` are asked before the built-in ones. ``run_controllers``: also those that are
+    not the server's own. ``whole_process``: the process is this server and nothing else, so what is loaded may be taken
+    out of the garbage collector's sight. ``notes``: lines to show at the start.
+    """
+
+    host: str
+    port: int
+    cert_dir: Path
+    store: str
+    cert_file: str = ""
+    key_file: str = ""
+    tls_min_version: str = "VersionTLS12"
+    external_hostname: str = ""
+    advertise_address: str = ""
+    kubeconfig: Path | None = None
+    kv: KVOptions = field(default_factory=KVOptions)
+    prefix: bytes = b"/registry/"
+    storage_initialization_seconds: float = 60.0
+    client_ca_file: str = ""
+    token_auth_file: str = ""
+    anonymous: bool = True
+    authorization_modes: tuple[str, ...] = ()
+    authenticators: list[Authenticator] = field(default_factory=list)
+    authorizers: list[Authorizer] = field(default_factory=list)
+    resources: list[Resource] = field(default_factory=lambda: list(BUILTIN))
+    group_priorities: dict[str, int] = field(default_factory=lambda: dict(GROUP_PRIORITIES))
+    admission: list[AdmissionPlugin] = field(default_factory=lambda: [namespace_lifecycle.PLUGIN])
+    controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(builtin_controllers.BUILTIN))
+    run_controllers: bool = True
+    filters: tuple[Filter, ...] = FILTERS
+    routes: list[Route] = field(default_factory=list)
+    version: VersionInfo = field(default_factory=VersionInfo)
+    request_seconds: float = 60.0
+    min_watch_seconds: float = 1800.0
+    reading_requests: int = 400
+    changing_requests: int = 200
+    livez_grace_seconds: float = 0.0
+    shutdown_delay_seconds: float = 0.0
+    shutdown_send_retry_after: bool = False
+    hsts_directives: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    whole_process: bool = False
+    notes: list[str] = field(default_factory=list)
+    clock: Clock = field(default_factory=SystemClock)
+
+    def complete(self) -> CompletedConfig:
+        """Check and freeze.
+
+        Raises:
+            ConfigError: two resources under one name, a certificate without its key.
+        """
+        _check_unique("resource", [str(resource.gr) for resource in self.resources])
+        _check_unique("store key prefix", [resource.key_prefix for resource in self.resources])
+        _check_unique("controller", [controller.name for controller in self.controllers])
+        if bool(self.cert_file) != bool(self.key_file):
+            raise ConfigError("cert_file and key_file must be given together")
+        if not self.prefix.endswith(b"/"):
+            raise ConfigError(f"prefix must end in a slash, is {self.prefix!r}")
+        return CompletedConfig.freeze(self)
+
+
+class CompletedConfig(Frozen, Config):
+    """``Config`` checked and frozen; made by ``Config.complete`` alone."""
+
+
+def config_of(options: GenericOptions) -> Config:
+    """What the options say, with everything that they leave open settled."""
+    serving, requests, authentication = options.serving, options.requests, options.authentication
+    cert_dir = Path(serving.cert_dir)
+    toggles = options.toggles()
+    return Config(
+        host=serving.bind_address,
+        port=serving.secure_port,
+        cert_dir=cert_dir,
+        store=store_url(options.storage, default=f"sqlite:{cert_dir / 'store.db'}"),
+        cert_file=serving.tls_cert_file,
+        key_file=serving.tls_private_key_file,
+        tls_min_version=serving.tls_min_version,
+        external_hostname=serving.external_hostname,
+        advertise_address=serving.advertise_address,
+        kubeconfig=Path(options.write_kubeconfig) if options.write_kubeconfig else cert_dir / "admin.conf",
+        kv=kv_options(options.storage),
+        prefix=f"/{options.storage.etcd_prefix.strip('/')}/".encode(),
+        client_ca_file=authentication.client_ca_file,
+        token_auth_file=authentication.token_auth_file,
+        anonymous=authentication.anonymous_auth,
+        authorization_modes=options.authorization.authorization_mode,
+        resources=[resource for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],
+        run_controllers=options.controllers.enabled,
+        request_seconds=requests.request_timeout,
+        min_watch_seconds=float(requests.min_request_timeout),
+        reading_requests=requests.max_requests_inflight,
+        changing_requests=requests.max_mutating_requests_inflight,
+        livez_grace_seconds=requests.livez_grace_period,
+        shutdown_delay_seconds=requests.shutdown_delay_duration,
+        shutdown_send_retry_after=requests.shutdown_send_retry_after,
+        hsts_directives=serving.hsts_directives,
+        cors_origins=serving.cors_origins,
+        notes=toggles.explain(),
+    )
+
+
+def _check_unique(what: str, names: list[str]) -> None:
+    doubles = sorted({name for name in names if names.count(name) > 1})
+    if doubles:
+        raise ConfigError(f"{what} named twice: {', '.join(doubles)}")

@@ -1,0 +1,118 @@
+"""The keys that a control plane shows and trusts: the operator's, or its own, made on the first start.
+
+On a store that several servers share (etcd), servers with self-made keys must have the same: a client would trust one
+and not the other. So the fingerprint of the first server's keys is kept in the store, and a server with others refuses
+to start.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+
+from controlplane.base.tls.context import ServerTLS, TLSFiles
+from controlplane.base.tls.kubeconfig import kubeconfig, write_kubeconfig
+from controlplane.base.tls.pki import PKI, ensure_pki, serving_names
+from controlplane.generic.config import CompletedConfig
+from controlplane.storage.kv.api import ABSENT, KV
+
+__all__ = ["Credentials", "KeysDiffer", "check_fingerprint", "prepare_credentials"]
+
+FINGERPRINT_KEY = b"controlplane/keys"
+"""Below the store's prefix; no resource lives there."""
+
+_ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what to call, where the server listens everywhere
+
+
+class KeysDiffer(Exception):
+    """Another server on the same store has other keys; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """``pki``: the self-made files, None if the operator gave all. ``client_ca_files``: whose client certificates are
+    accepted. ``tls``: the listener's context and its reloading."""
+
+    tls: ServerTLS
+    pki: PKI | None
+    client_ca_files: tuple[str, ...]
+
+
+def prepare_credentials(config: CompletedConfig) -> Credentials:
+    """Make, check or renew what is needed. It blocks (10 to 100 ms): call it in a thread.
+
+    Raises:
+        PKIError, TLSFilesError: a file cannot be used; the message names it.
+    """
+    own_serving, own_clients = not config.cert_file, not config.client_ca_file
+    pki = None
+    if own_serving or own_clients:
+        names = serving_names(config.host, config.advertise_address, config.external_hostname)
+        pki = ensure_pki(config.cert_dir, names, now=config.clock.now)
+    client_ca_files = (str(pki.client_ca.cert_file),) if pki is not None and own_clients else (config.client_ca_file,)
+    cert_file, key_file = config.cert_file, config.key_file
+    if pki is not None and own_serving:
+        cert_file, key_file = map(str, pki.serving.files)
+    tls = ServerTLS(
+        TLSFiles(
+            cert_file=cert_file,
+            key_file=key_file,
+            client_ca_files=client_ca_files,
+            minimum_version=_VERSIONS[config.tls_min_version],
+        )
+    )
+    return Credentials(tls=tls, pki=pki, client_ca_files=client_ca_files)
+
+
+_VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
+
+
+def server_url(config: CompletedConfig, port: int) -> str:
+    """How clients reach the server."""
+    host = config.external_hostname or config.advertise_address or _ANY_ADDRESS.get(config.host, config.host)
+    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+
+
+def write_admin_kubeconfig(config: CompletedConfig, credentials: Credentials, port: int) -> bool:
+    """Write the administrator's kubeconfig, where there is one: with the operator's own client CA there is no admin
+    certificate to put in. It blocks. Returns whether there is one.
+
+    Raises:
+        KubeconfigError: it cannot be written.
+    """
+    pki = credentials.pki
+    if config.kubeconfig is None or pki is None or config.client_ca_file:
+        return False
+    ca_file = pki.serving_ca.cert_file if not config.cert_file else None
+    write_kubeconfig(
+        config.kubeconfig,
+        kubeconfig(
+            server=server_url(config, port),
+            ca_pem=ca_file.read_bytes() if ca_file is not None else _read(config.cert_file),
+            cert_pem=pki.admin.cert_file.read_bytes(),
+            key_pem=pki.admin.key_file.read_bytes(),
+        ),
+    )
+    return True
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+async def check_fingerprint(kv: KV, config: CompletedConfig, pki: PKI) -> None:
+    """Record the keys' fingerprint in the store, or compare it with the one that is there.
+
+    Raises:
+        KeysDiffer.
+    """
+    mine = pki.fingerprint().encode()
+    outcome = await kv.put(config.prefix + FINGERPRINT_KEY, mine, expect=ABSENT)
+    if outcome.succeeded or outcome.current is None or outcome.current.value == mine:
+        return
+    raise KeysDiffer(
+        f"the store {config.store} belongs to servers with other self-made keys than those in {config.cert_dir}: "
+        f"their clients would not trust this server. Copy the other server's --cert-dir here, or give all servers "
+        f"--tls-cert-file, --tls-private-key-file and --client-ca-file"
+    )

@@ -1,0 +1,315 @@
+"""The generic control plane: composition, no mechanism.
+
+``ControlPlane`` is made from a ``CompletedConfig`` by ``open_plane``, which opens the store and reads the keys; it is
+wired, but not listening. ``prepare()`` closes its routes, ``serving()`` or ``run()`` serves. Everything is closed in
+reverse order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from controlplane.apimachinery.user import UserInfo
+from controlplane.apiserver.admission.api import PluginServices
+from controlplane.apiserver.admission.chain import build_chain
+from controlplane.apiserver.authentication.api import Authenticator
+from controlplane.apiserver.authentication.token_file import TokenFileError
+from controlplane.apiserver.discovery.handler import Discovery
+from controlplane.apiserver.endpoints.dispatch import APIEndpoints
+from controlplane.apiserver.registry.table import TableHolder, build_table
+from controlplane.apiserver.server.config import ServerConfig
+from controlplane.apiserver.server.health import HealthCheck
+from controlplane.apiserver.server.hooks import HookContext
+from controlplane.apiserver.server.listen import PortUnavailable, bind
+from controlplane.apiserver.server.server import PreparedServer, Server
+from controlplane.base import logs
+from controlplane.base.tls.context import TLSFilesError
+from controlplane.base.tls.kubeconfig import KubeconfigError
+from controlplane.base.tls.pki import PKIError
+from controlplane.client.loopback import LoopbackClient
+from controlplane.client.request_info import RequestInfo
+from controlplane.generic.access import build_authenticator, build_authorizer
+from controlplane.generic.config import CompletedConfig
+from controlplane.generic.controllers import ControllerHost
+from controlplane.generic.credentials import (
+    Credentials,
+    KeysDiffer,
+    check_fingerprint,
+    prepare_credentials,
+    server_url,
+    write_admin_kubeconfig,
+)
+from controlplane.storage.api import Storage
+from controlplane.storage.cache.mirror import Mirror
+from controlplane.storage.errors import StorageError
+from controlplane.storage.kv.api import KV
+from controlplane.storage.kv.backends import open_kv
+
+__all__ = ["ControlPlane", "PreparedControlPlane", "RunningControlPlane", "StartError", "open_plane"]
+
+log = logs.get(__name__)
+
+TLS_RELOAD_SECONDS = 60.0
+RENEWAL_SECONDS = 12 * 3600.0
+"""How often changed TLS files are looked for, and self-made certificates that come to their end."""
+
+_FOR_THE_OPERATOR = (
+    PortUnavailable,
+    PKIError,
+    TLSFilesError,
+    TokenFileError,
+    KubeconfigError,
+    KeysDiffer,
+    StorageError,
+)
+
+
+class StartError(Exception):
+    """The control plane cannot start; the message is one line for the operator: what, which value, what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """What ``open_plane`` has opened. ``thread``: for files."""
+
+    listening: socket.socket
+    kv: KV
+    mirror: Mirror
+    credentials: Credentials
+    authenticator: Authenticator
+    thread: ThreadPoolExecutor
+    failed: asyncio.Future[BaseException]
+
+
+@asynccontextmanager
+async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
+    """Open what the config names: address, keys, store. Leaving the block closes it.
+
+    Raises:
+        StartError: something cannot be used.
+    """
+    async with AsyncExitStack() as stack:
+        try:
+            parts = await _open(config, stack)
+        except _FOR_THE_OPERATOR as error:
+            raise StartError(str(error)) from error
+        yield ControlPlane(config, parts)
+
+
+async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
+    loop = asyncio.get_running_loop()
+    listening = bind(config.host, config.port)
+    stack.callback(listening.close)
+    thread = ThreadPoolExecutor(1, thread_name_prefix="files")
+    stack.callback(thread.shutdown)
+    reading = loop.run_in_executor(thread, _credentials, config)  # while the store is opened
+    try:
+        kv = await open_kv(config.store, config.kv)
+    except BaseException:
+        await asyncio.wait([reading])
+        reading.exception()
+        raise
+    stack.push_async_callback(kv.close)
+    credentials, authenticator = await reading
+    if credentials.pki is not None and kv.revision_nowait() is None:
+        await check_fingerprint(kv, config, credentials.pki)
+    failed: asyncio.Future[BaseException] = loop.create_future()
+    mirror = Mirror(
+        kv,
+        prefix=config.prefix,
+        clock=config.clock,
+        freeze=config.whole_process,
+        on_failure=lambda error: None if failed.done() else failed.set_result(error),
+    )
+    stack.push_async_callback(mirror.close)
+    try:
+        async with asyncio.timeout(config.storage_initialization_seconds):
+            await mirror.start()
+    except TimeoutError:
+        raise StartError(
+            f"the store {config.store} did not answer within {config.storage_initialization_seconds:g} s"
+        ) from None
+    return _Parts(
+        listening=listening,
+        kv=kv,
+        mirror=mirror,
+        credentials=credentials,
+        authenticator=authenticator,
+        thread=thread,
+        failed=failed,
+    )
+
+
+def _credentials(config: CompletedConfig) -> tuple[Credentials, Authenticator]:
+    credentials = prepare_credentials(config)
+    try:
+        return credentials, build_authenticator(config, credentials.client_ca_files)
+    except (OSError, ValueError) as error:
+        raise TLSFilesError(f"--client-ca-file: {error}") from error
+
+
+class ControlPlane:
+    """Wired, not listening. Hooks and health checks may be added to ``server``."""
+
+    def __init__(self, config: CompletedConfig, parts: _Parts) -> None:
+        self.config, self._parts = config, parts
+        self.mirror, self.kv = parts.mirror, parts.kv
+        self.port: int = parts.listening.getsockname()[1]
+        self.url = server_url(config, self.port)
+        table = build_table(
+            [(resource, parts.mirror.storage(resource)) for resource in config.resources],
+            group_priorities=config.group_priorities,
+        )
+        self.tables = TableHolder(table, complete=True)
+        self.server = self._server()
+        self._controllers = ControllerHost(config, self.server.loopback)
+        self.server.add_ready_check(self._controllers.ready_check())
+        self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
+        self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
+        self.server.hooks.add_post_start("watch-certificates", self._watch_certificates, by=__name__)
+
+    def loopback(self, user: UserInfo) -> LoopbackClient:
+        """A client in this process, as ``user``."""
+        return self.server.loopback(user)
+
+    def prepare(self) -> PreparedControlPlane:
+        """Close routes, hooks and health checks. Once."""
+        return PreparedControlPlane(self, self.server.prepare(), self._parts)
+
+    def _server(self) -> Server:
+        config, parts = self.config, self._parts
+        authorizer = build_authorizer(config)
+        admission = build_chain(
+            config.admission,
+            PluginServices(storage_of=self._storage_of, clock=config.clock),
+        )
+        endpoints = APIEndpoints(
+            tables=self.tables,
+            admission=admission,
+            authorizer=authorizer,
+            clock=config.clock,
+            min_request_timeout_seconds=config.min_watch_seconds,
+            garbage_collection=False,
+        )
+        discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
+        store = HealthCheck("etcd", lambda: parts.mirror.not_ready_reason or None, group="etcd")
+        return Server(
+            ServerConfig(
+                authenticator=parts.authenticator,
+                authorizer=authorizer,
+                resources=endpoints.handle,
+                discovery=discovery.handle,
+                paths=discovery.paths,
+                serves=self._serves,
+                complete_sources=lambda: self.tables.complete,
+                tls=parts.credentials.tls.context,
+                filters=config.filters,
+                routes=config.routes,
+                live_checks=[store],
+                ready_checks=[store._replace(name="etcd-readiness")],
+                version=config.version,
+                request_seconds=config.request_seconds,
+                reading_requests=config.reading_requests,
+                changing_requests=config.changing_requests,
+                livez_grace_seconds=config.livez_grace_seconds,
+                shutdown_delay_seconds=config.shutdown_delay_seconds,
+                shutdown_send_retry_after=config.shutdown_send_retry_after,
+                hsts_directives=config.hsts_directives,
+                cors_origins=config.cors_origins,
+                clock=config.clock,
+            ).complete()
+        )
+
+    def _storage_of(self, group: str, plural: str) -> Storage | None:
+        return self.tables.current.storage_of(group, plural)
+
+    def _serves(self, info: RequestInfo) -> bool:
+        served = self.tables.current.lookup(info.group, info.version, info.resource)
+        return served is not None and (
+            not info.subresource or served.resource.subresource(info.subresource) is not None
+        )
+
+    async def _watch_storage(self, context: HookContext) -> None:
+        """A mirror that has failed is no longer true: the server ends rather than serve it."""
+
+        async def raise_failure() -> None:
+            raise await self._parts.failed
+
+        context.start(raise_failure(), name="storage")
+
+    async def _watch_certificates(self, context: HookContext) -> None:
+        context.start(self._renew(), name="certificates")
+
+    async def _renew(self) -> None:
+        loop, clock = asyncio.get_running_loop(), self.config.clock
+        next_renewal = clock.monotonic() + RENEWAL_SECONDS
+        while True:
+            await clock.sleep(TLS_RELOAD_SECONDS)
+            if clock.monotonic() >= next_renewal:
+                next_renewal = clock.monotonic() + RENEWAL_SECONDS
+                await self._in_thread(lambda: prepare_credentials(self.config))
+            await loop.run_in_executor(self._parts.thread, self._parts.credentials.tls.reload_if_changed)
+
+    async def _in_thread(self, work: Callable[[], object]) -> None:
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._parts.thread, work)
+        except (PKIError, TLSFilesError) as error:
+            log.warning("certificates cannot be renewed now", error=error)
+
+
+class PreparedControlPlane:
+    """Ready to serve."""
+
+    def __init__(self, plane: ControlPlane, server: PreparedServer, parts: _Parts) -> None:
+        self._plane, self._server, self._parts = plane, server, parts
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve until ``stop`` is set, then shut down in order. Raises as ``serving``."""
+        async with self.serving():
+            await stop.wait()
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[RunningControlPlane]:
+        """Serve inside the block, which begins once the port is listened on.
+
+        Raises:
+            StartError: the kubeconfig cannot be written. ServerFailed: a task of the server's own has failed.
+        """
+        plane, loop = self._plane, asyncio.get_running_loop()
+        async with self._server.serving(self._parts.listening):
+            try:
+                written = await loop.run_in_executor(
+                    self._parts.thread, write_admin_kubeconfig, plane.config, self._parts.credentials, plane.port
+                )
+            except KubeconfigError as error:
+                raise StartError(f"--write-kubeconfig: {error}") from error
+            yield RunningControlPlane(plane, kubeconfig=plane.config.kubeconfig if written else None)
+
+
+class RunningControlPlane:
+    """A control plane that serves. ``kubeconfig``: the administrator's, if one was written."""
+
+    def __init__(self, plane: ControlPlane, *, kubeconfig: Path | None) -> None:
+        self._plane, self.kubeconfig = plane, kubeconfig
+
+    @property
+    def url(self) -> str:
+        return self._plane.url
+
+    @property
+    def port(self) -> int:
+        return self._plane.port
+
+    def loopback(self, user: UserInfo) -> LoopbackClient:
+        """A client in this process, as ``user``."""
+        return self._plane.loopback(user)
+
+    async def ready(self) -> None:
+        """Wait until ``/readyz`` passes."""
+        await self._plane.server.ready()

@@ -1,0 +1,32 @@
+"""The sample control plane: what a program is that composes one by public calls only.
+
+sample-controlplane [flags]                  serve
+sample-controlplane store check PATH         examine an embedded store
+sample-controlplane store backup PATH TO     copy one, also while it is served
+sample-controlplane store restore FROM PATH  put a copy back
+"""
+
+from __future__ import annotations
+
+import sys
+
+from controlplane.generic.command import serve_command
+from sample_controlplane.options import SampleOptions
+
+__all__ = ["main", "run"]
+
+PROGRAM = "sample-controlplane"
+
+
+def run(argv: list[str]) -> int:
+    """Do what the command line says; returns the exit status."""
+    if argv[:1] == ["store"]:
+        from sample_controlplane.store import store_command
+
+        return store_command(argv[1:], program=PROGRAM)
+    return serve_command(SampleOptions, argv, program=PROGRAM, usage=__doc__ or "")
+
+
+def main() -> None:
+    """The console script."""
+    raise SystemExit(run(sys.argv[1:]))
