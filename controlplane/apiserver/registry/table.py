@@ -142,6 +142,10 @@ class TableHolder:
     def current(self) -> ResourceTable:
         return self._current
 
+    def storage_of(self, group: str, plural: str) -> Storage | None:
+        """See ``ResourceTable``; of the table that is current when it is asked."""
+        return self._current.storage_of(group, plural)
+
     def swap(self, table: ResourceTable, *, complete: bool = True) -> None:
         """Replace the table; subscribers are told before this returns."""
         self._current, self.complete = table, complete

@@ -1,0 +1,156 @@
+"""Discovery documents of one table, as bytes; each is put together when it is first asked for.
+
+Source: kubernetes/apiserver ``pkg/endpoints/discovery`` (legacy) and ``pkg/endpoints/discovery/aggregated`` (v2).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+
+from controlplane.apimachinery.codec.json import dumps
+from controlplane.apimachinery.identity import Obj
+from controlplane.apiserver.discovery.resources import legacy_entries
+from controlplane.apiserver.registry.table import ResourceTable, Served, ServedGroup, ServedVersion
+
+__all__ = ["Aggregated", "Documents"]
+
+
+class Aggregated:
+    """An aggregated document and its ETag, which is equal on all servers that serve the same."""
+
+    def __init__(self, groups: list[Obj]) -> None:
+        self.value: Obj = {
+            "kind": "APIGroupDiscoveryList",
+            "apiVersion": "apidiscovery.k8s.io/v2",
+            "metadata": {},
+            "items": groups,
+        }
+        self.body = dumps(self.value)
+        self.etag = f'"{hashlib.sha512(self.body).hexdigest().upper()}"'
+
+
+class Documents:
+    """All documents of ``table``. ``server_address``: host and port that clients are told in ``/api``."""
+
+    def __init__(self, table: ResourceTable, server_address: str) -> None:
+        self._table, self._server_address = table, server_address
+        self._groups: dict[str, Obj] = {}
+        self._versions: dict[tuple[str, str], Obj] = {}
+
+    @cached_property
+    def core(self) -> Obj | None:
+        """``/api``; None if there is no core group. It has no apiVersion, as upstream's has none."""
+        group = self._table.group("")
+        if group is None:
+            return None
+        return {
+            "kind": "APIVersions",
+            "versions": [version.name for version in group.versions],
+            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": self._server_address}],
+        }
+
+    @cached_property
+    def groups(self) -> Obj:
+        """``/apis``."""
+        listed = [_group(group) for group in self._table.groups if group.name]
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
+
+    def group(self, name: str) -> Obj | None:
+        """``/apis/<group>``; None if nobody serves it."""
+        group = self._table.group(name) if name else None
+        if group is None:
+            return None
+        if name not in self._groups:
+            self._groups[name] = {"kind": "APIGroup", "apiVersion": "v1", **_group(group)}
+        return self._groups[name]
+
+    def version(self, group: str, version: str) -> Obj | None:
+        """``/api/<version>`` (group ``""``) or ``/apis/<group>/<version>``; None if nobody serves it."""
+        key = (group, version)
+        if key not in self._versions:
+            served_group = self._table.group(group)
+            served = served_group.version(version) if served_group is not None else None
+            if served is None:
+                return None
+            self._versions[key] = {
+                "kind": "APIResourceList",
+                **({"apiVersion": "v1"} if group else {}),
+                "groupVersion": _group_version(group, version),
+                "resources": legacy_entries(served.resources.values()),
+            }
+        return self._versions[key]
+
+    @cached_property
+    def aggregated_core(self) -> Aggregated:
+        """``/api`` for clients that ask for one document."""
+        return Aggregated([_discovered_group(group) for group in self._table.groups if not group.name])
+
+    @cached_property
+    def aggregated_groups(self) -> Aggregated:
+        """``/apis`` for clients that ask for one document."""
+        return Aggregated([_discovered_group(group) for group in self._table.groups if group.name])
+
+    def paths(self) -> list[str]:
+        """All paths that have a document."""
+        paths = ["/apis"]
+        for group in self._table.groups:
+            root = f"/apis/{group.name}" if group.name else "/api"
+            paths += [root, *(f"{root}/{version.name}" for version in group.versions)]
+        return paths
+
+
+def _group_version(group: str, version: str) -> str:
+    return f"{group}/{version}" if group else version
+
+
+def _group(group: ServedGroup) -> Obj:
+    versions = [{"groupVersion": _group_version(group.name, v.name), "version": v.name} for v in group.versions]
+    return {"name": group.name, "versions": versions, "preferredVersion": versions[0]}
+
+
+def _discovered_group(group: ServedGroup) -> Obj:
+    return {
+        "metadata": {"name": group.name} if group.name else {},
+        "versions": [_discovered_version(version) for version in group.versions],
+    }
+
+
+def _discovered_version(version: ServedVersion) -> Obj:
+    return {
+        "version": version.name,
+        "resources": [_discovered_resource(served) for served in version.resources.values()],
+        "freshness": "Current",
+    }
+
+
+def _discovered_resource(served: Served) -> Obj:
+    resource = served.resource
+    entry: Obj = {
+        "resource": resource.plural,
+        "responseKind": _response_kind(served),
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": sorted(resource.verbs),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    if resource.subresources:
+        entry["subresources"] = [
+            {
+                "subresource": subresource.name,
+                "responseKind": _response_kind(served),
+                "verbs": sorted(subresource.verbs),
+            }
+            for subresource in sorted(resource.subresources, key=lambda s: s.name)
+        ]
+    return entry
+
+
+def _response_kind(served: Served) -> Obj:
+    """The kind of answers; of native kinds the group and version are empty, which means: those of the resource."""
+    if served.resource.native:
+        return {"group": "", "version": "", "kind": served.gvk.kind}
+    return {"group": served.gvk.group, "version": served.gvk.version, "kind": served.gvk.kind}

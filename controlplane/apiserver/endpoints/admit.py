@@ -1,0 +1,113 @@
+"""Admission attributes of a request, and the admission phases as the callbacks that the registry takes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.status import internal_error
+from controlplane.apiserver.admission.api import Attributes, Operation
+from controlplane.apiserver.authorization.api import Decision, attributes_of
+from controlplane.apiserver.authorization.messages import forbidden_error
+from controlplane.apiserver.endpoints.services import Services
+from controlplane.apiserver.endpoints.target import Target
+from controlplane.client.request import Request
+
+__all__ = ["Admission"]
+
+
+class Admission:
+    """The admission of one request: ``options`` is what plugins see as the operation's options."""
+
+    __slots__ = ("_dry_run", "_options", "_request", "_services", "_target")
+
+    def __init__(
+        self, services: Services, request: Request, target: Target, options: Mapping[str, Any], *, dry_run: bool
+    ) -> None:
+        self._services, self._request, self._target = services, request, target
+        self._options, self._dry_run = options, dry_run
+
+    async def mutate(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
+        """Run the mutating phase on a new object."""
+        chain = self._services.admission
+        if chain.mutates(operation):
+            await chain.mutate(self._attributes(operation, obj, old))
+
+    def validate_create(self) -> Callable[[Obj], Awaitable[None]] | None:
+        """The validating phase of a create, or None if nobody looks."""
+        chain = self._services.admission
+        if not chain.validates(Operation.CREATE):
+            return None
+
+        async def validate(obj: Obj) -> None:
+            await chain.validate(self._attributes(Operation.CREATE, obj, None))
+
+        return validate
+
+    def validate_create_on_update(self) -> Callable[[Obj], Awaitable[None]]:
+        """The same where an update creates: the user must then be allowed to create, too."""
+        validate = self.validate_create()
+
+        async def authorized(obj: Obj) -> None:
+            await self._authorize_create()
+            if validate is not None:
+                await validate(obj)
+
+        return authorized
+
+    def validate_update(self) -> Callable[[Obj, Obj], Awaitable[None]] | None:
+        chain = self._services.admission
+        if not chain.validates(Operation.UPDATE):
+            return None
+
+        async def validate(obj: Obj, old: Obj) -> None:
+            await chain.validate(self._attributes(Operation.UPDATE, obj, old))
+
+        return validate
+
+    def validate_delete(self, name: str) -> Callable[[Obj], Awaitable[None]] | None:
+        """Both phases of the deletion of one object, whose ``name`` may not be in the request."""
+        chain = self._services.admission
+        if not (chain.mutates(Operation.DELETE) or chain.validates(Operation.DELETE)):
+            return None
+
+        async def validate(old: Obj) -> None:
+            attributes = self._attributes(Operation.DELETE, None, old)
+            attributes.name = name
+            await chain.mutate(attributes)
+            await chain.validate(attributes)
+
+        return validate
+
+    def _attributes(self, operation: Operation, obj: Obj | None, old: Obj | None) -> Attributes:
+        target, request = self._target, self._request
+        served, name = target.served, target.name
+        if not name and obj is not None:
+            name = obj["metadata"].get("name") or ""
+        namespace = target.namespace
+        if not namespace and served.gr == ("", "namespaces"):
+            namespace = name
+        return Attributes(
+            operation=operation,
+            kind=served.gvk,
+            resource=served.gvr,
+            subresource=target.subresource.name if target.subresource is not None else "",
+            namespace=namespace,
+            name=name,
+            obj=obj,
+            old=old,
+            user=request.user,
+            dry_run=self._dry_run,
+            options=self._options,
+            warn=request.warnings.append,
+        )
+
+    async def _authorize_create(self) -> None:
+        authorizer = self._services.authorizer
+        if authorizer is None:
+            raise internal_error("no authorizer provided, unable to authorize a create on update")
+        attributes = attributes_of(self._request.user, self._request.info)._replace(verb="create")
+        decision, why = await authorizer.authorize(attributes)
+        if decision is not Decision.ALLOW:
+            raise forbidden_error(attributes, why)

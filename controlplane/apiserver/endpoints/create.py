@@ -1,0 +1,47 @@
+"""POST to a collection: create."""
+
+from __future__ import annotations
+
+from controlplane.apimachinery.meta import metadata
+from controlplane.apiserver.admission.api import Operation
+from controlplane.apiserver.endpoints.admit import Admission
+from controlplane.apiserver.endpoints.body import read_object
+from controlplane.apiserver.endpoints.options import write_options
+from controlplane.apiserver.endpoints.respond import respond_written
+from controlplane.apiserver.endpoints.services import Services
+from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.registry import create as registry
+from controlplane.apiserver.registry.metadata import deduplicate_owners, ensure_namespace, wipe_system_fields
+from controlplane.client.negotiation import Answer
+from controlplane.client.request import Request, Response
+
+__all__ = ["create"]
+
+
+async def create(services: Services, request: Request, target: Target, answer: Answer) -> Response:
+    """Create an object from the body.
+
+    Raises:
+        APIError: a body that cannot be read or is another kind, bad options, and all that the registry refuses.
+    """
+    options = write_options(request.query, "CreateOptions")
+    served = target.served
+    obj = await read_object(request, served, options.field_validation)
+    meta = metadata(obj)
+    wipe_system_fields(meta)
+    ensure_namespace(meta, target.namespace)
+    warn = request.warnings.append
+    deduplicate_owners(meta, warn, after_admission=False)
+    admission = Admission(services, request, target, options.to_obj("CreateOptions"), dry_run=options.dry_run)
+    await admission.mutate(Operation.CREATE, obj, None)
+    deduplicate_owners(metadata(obj), warn, after_admission=True)
+    written = await registry.create(
+        services.registry,
+        served,
+        target.namespace,
+        obj,
+        admit=admission.validate_create(),
+        dry_run=options.dry_run,
+        warn=warn,
+    )
+    return await respond_written(request, served, written, answer)

@@ -1,0 +1,108 @@
+"""From a resource request to its verb: what it is aimed at, in which form it is answered, who does it.
+
+The order of refusals is upstream's: the path (404), the method (405), the type of a patch (415), the accepted types
+(406), then what the verb itself checks.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+
+from controlplane.apiserver.admission.chain import EMPTY, Chain
+from controlplane.apiserver.authorization.api import Authorizer
+from controlplane.apiserver.endpoints.create import create
+from controlplane.apiserver.endpoints.delete import delete
+from controlplane.apiserver.endpoints.deletecollection import deletecollection
+from controlplane.apiserver.endpoints.get import get
+from controlplane.apiserver.endpoints.list import list_objects
+from controlplane.apiserver.endpoints.patch import patch
+from controlplane.apiserver.endpoints.services import Services
+from controlplane.apiserver.endpoints.target import Target, find_target
+from controlplane.apiserver.endpoints.update import update
+from controlplane.apiserver.endpoints.watch import watch
+from controlplane.apiserver.registry.settings import RegistrySettings
+from controlplane.apiserver.registry.table import TableHolder
+from controlplane.base.clock import Clock, SystemClock
+from controlplane.client.negotiation import OBJECT, STREAM, Answer, negotiate, patch_type
+from controlplane.client.request import Request, Response
+from controlplane.client.request_info import RequestInfo
+
+__all__ = ["APIEndpoints", "Verb"]
+
+Verb = Callable[[Services, Request, Target, Answer], Awaitable[Response]]
+
+_VERBS: dict[str, Verb] = {
+    "get": get,
+    "list": list_objects,
+    "watch": watch,
+    "create": create,
+    "update": update,
+    "patch": patch,
+    "delete": delete,
+    "deletecollection": deletecollection,
+}
+
+
+class APIEndpoints:
+    """Answers resource requests over the current table. Errors are raised as APIError; a filter writes them.
+
+    Args:
+        tables: what is served. ``authorizer`` is asked again where an update creates. ``garbage_collection``: see
+            ``RegistrySettings``. ``min_request_timeout_seconds``: see ``Services``.
+    """
+
+    __slots__ = ("_services",)
+
+    def __init__(
+        self,
+        *,
+        tables: TableHolder,
+        admission: Chain = EMPTY,
+        authorizer: Authorizer | None = None,
+        clock: Clock | None = None,
+        min_request_timeout_seconds: float = 1800.0,
+        garbage_collection: bool = True,
+        source: random.Random | None = None,
+    ) -> None:
+        source = source or random.SystemRandom()
+        self._services = Services(
+            tables=tables,
+            registry=RegistrySettings(
+                clock=clock or SystemClock(), random=source, garbage_collection=garbage_collection
+            ),
+            admission=admission,
+            authorizer=authorizer,
+            min_request_timeout_seconds=min_request_timeout_seconds,
+            random=source,
+        )
+
+    async def handle(self, request: Request) -> Response:
+        """Answer a request whose ``info`` says that it is for a resource.
+
+        Raises:
+            APIError.
+        """
+        tables, info = self._services.tables, request.info
+        if tables.current.group(info.group) is None and tables.complete:
+            return _page_not_found()
+        target = find_target(tables, info, request.method)
+        verb = info.verb
+        if verb == "patch":
+            patch_type(request.headers.get("Content-Type"))
+        answer = negotiate(request.headers.get("Accept"), STREAM if verb == "watch" else OBJECT)
+        return await _VERBS[verb](self._services, request, target, answer)
+
+    def serves(self, info: RequestInfo) -> bool:
+        """Whether a resource request names a resource of the current table."""
+        return self._services.tables.current.lookup(info.group, info.version, info.resource) is not None
+
+
+def _page_not_found() -> Response:
+    """What there is for a group that nobody serves: no Status, as for any other unknown path."""
+    return Response(
+        404,
+        b"404 page not found\n",
+        content_type="text/plain; charset=utf-8",
+        headers=[("X-Content-Type-Options", "nosniff")],
+    )

@@ -1,0 +1,155 @@
+"""The forms in which objects leave: as they are, as a Table for people, or as their metadata alone.
+
+Each is a ``Representation`` that starts from the served JSON of one object, so that watches share encoded frames among
+all who asked for the same form; lists are put together from the same pieces.
+
+Source: kubernetes/apiserver ``pkg/endpoints/handlers/response.go``; kubernetes/apimachinery ``pkg/apis/meta/v1``
+(Table, PartialObjectMetadata).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from controlplane.apimachinery.codec.json import dumps, loads
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.meta import creation_timestamp, metadata, name
+from controlplane.apimachinery.resource import Column
+from controlplane.apimachinery.status import bad_request, not_acceptable
+from controlplane.apiserver.registry.table import Served
+from controlplane.client.negotiation import Conversion
+from controlplane.client.request import Request
+from controlplane.storage.api import Representation
+
+__all__ = ["ListForm", "Plain", "represent_list", "represent_object"]
+
+DEFAULT_COLUMNS = (
+    Column(name="Name", cell=name, format="name", description="The object's name, unique in its namespace."),
+    Column(
+        name="Created At",
+        cell=creation_timestamp,
+        type="date",
+        description="When the object was stored, server's time.",
+    ),
+)
+"""Of resources that define none."""
+
+
+class ListForm(Protocol):
+    """A form of a whole list: what kind it is, and what each object becomes in it."""
+
+    def list_of(self, meta: Obj, objects: list[Obj]) -> Obj:
+        """The list, from its metadata and the objects (which it may take apart)."""
+
+
+class Plain:
+    """The served JSON as it is."""
+
+    __slots__ = ("signature", "version")
+    plain = True
+
+    def __init__(self, version: str) -> None:
+        self.version, self.signature = version, version
+
+    def encode(self, served: bytes, *, first: bool = False) -> bytes:
+        return served
+
+
+class MetadataForm:
+    """Metadata alone, as PartialObjectMetadata of ``meta_version`` of meta.k8s.io."""
+
+    __slots__ = ("_api_version", "signature", "version")
+    plain = False
+
+    def __init__(self, version: str, meta_version: str) -> None:
+        self.version, self._api_version = version, f"meta.k8s.io/{meta_version}"
+        self.signature = f"{version};metadata;{meta_version}"
+
+    def convert(self, obj: Obj) -> Obj:
+        return {"kind": "PartialObjectMetadata", "apiVersion": self._api_version, "metadata": metadata(obj)}
+
+    def encode(self, served: bytes, *, first: bool = False) -> bytes:
+        return dumps(self.convert(loads(served)))
+
+    def list_of(self, meta: Obj, objects: list[Obj]) -> Obj:
+        return {
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": self._api_version,
+            "metadata": meta,
+            "items": [self.convert(obj) for obj in objects],
+        }
+
+
+class TableForm:
+    """Rows and columns. ``include``: what of the object each row holds, ``Metadata``, ``Object`` or ``None``."""
+
+    __slots__ = ("_api_version", "_columns", "_include", "_metadata", "signature", "version")
+    plain = False
+
+    def __init__(self, served: Served, meta_version: str, include: str) -> None:
+        self.version, self._api_version = served.version.name, f"meta.k8s.io/{meta_version}"
+        self._columns = served.version.columns or DEFAULT_COLUMNS
+        self._include, self._metadata = include, MetadataForm(self.version, meta_version)
+        self.signature = f"{self.version};table;{meta_version};{include}"
+
+    def encode(self, served: bytes, *, first: bool = False) -> bytes:
+        obj = loads(served)
+        meta = {"resourceVersion": metadata(obj).get("resourceVersion", "")}
+        return dumps(self._table(meta, [obj], headed=first))
+
+    def list_of(self, meta: Obj, objects: list[Obj]) -> Obj:
+        return self._table(meta, objects, headed=True)
+
+    def _table(self, meta: Obj, objects: list[Obj], *, headed: bool) -> Obj:
+        return {
+            "kind": "Table",
+            "apiVersion": self._api_version,
+            "metadata": meta,
+            "columnDefinitions": [_definition(column) for column in self._columns] if headed else None,
+            "rows": [{"cells": [c.cell(obj) for c in self._columns], "object": self._object(obj)} for obj in objects],
+        }
+
+    def _object(self, obj: Obj) -> Obj | None:
+        if self._include == "None":
+            return None
+        return obj if self._include == "Object" else self._metadata.convert(obj)
+
+
+def _definition(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "format": column.format,
+        "description": column.description,
+        "priority": column.priority,
+    }
+
+
+def represent_object(request: Request, served: Served, conversion: Conversion) -> Representation:
+    """The form of one object.
+
+    Raises:
+        APIError: 406, it was asked for as a list; 400, a bad ``includeObject``.
+    """
+    if conversion.kind == "PartialObjectMetadataList":
+        raise not_acceptable(f"you requested {conversion.kind}, but the requested object is not a list")
+    return _form(request, served, conversion)
+
+
+def represent_list(request: Request, served: Served, conversion: Conversion) -> ListForm:
+    """The form of a list. Raises as ``represent_object``, for a single object's form."""
+    if conversion.kind == "PartialObjectMetadata":
+        raise not_acceptable(f"you requested {conversion.kind}, but the requested object is a list")
+    return _form(request, served, conversion)
+
+
+def _form(request: Request, served: Served, conversion: Conversion) -> MetadataForm | TableForm:
+    if conversion.kind != "Table":
+        return MetadataForm(served.version.name, conversion.version)
+    include = request.query.first("includeObject") or "Metadata"
+    if include not in ("Metadata", "Object", "None"):
+        raise bad_request(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        )
+    return TableForm(served, conversion.version, include)

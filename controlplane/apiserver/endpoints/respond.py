@@ -1,0 +1,68 @@
+"""Answers: from entries and objects to responses in the form agreed on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from controlplane.apimachinery.codec.json import dumps, loads
+from controlplane.apimachinery.identity import Obj
+from controlplane.apiserver.endpoints.representation import represent_object
+from controlplane.apiserver.registry.settings import Written
+from controlplane.apiserver.registry.table import Served
+from controlplane.apiserver.registry.translate import translate
+from controlplane.client.encoding import encode, wants_pretty
+from controlplane.client.negotiation import Answer
+from controlplane.client.request import Request, Response
+from controlplane.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from controlplane.storage.api import Entry
+
+__all__ = [
+    "respond_bytes",
+    "respond_entry",
+    "respond_object",
+    "respond_written",
+    "served_json",
+]
+
+
+async def served_json(served: Served, entry: Entry) -> bytes:
+    """An entry's JSON in the served version.
+
+    Raises:
+        APIError: it cannot be read.
+    """
+    ready = served.storage.served_nowait(entry, served.version.name)
+    if ready is not None:
+        return ready
+    try:
+        return (await served.storage.served((entry,), served.version.name))[0]
+    except StorageError as error:
+        raise translate(error, served.gr, served.storage.key_of(entry).name, "get") from error
+
+
+async def respond_entry(request: Request, served: Served, entry: Entry, answer: Answer, code: int = 200) -> Response:
+    return respond_bytes(request, served, await served_json(served, entry), answer, code)
+
+
+async def respond_written(request: Request, served: Served, written: Written, answer: Answer) -> Response:
+    """Answer a create, update or patch with the object as it is now; 201 if there was none before."""
+    code = 201 if written.created else 200
+    if written.entry is not None:
+        return await respond_entry(request, served, written.entry, answer, code)
+    assert written.obj is not None
+    return respond_object(request, served, written.obj, answer, code)
+
+
+def respond_object(request: Request, served: Served, obj: Obj, answer: Answer, code: int = 200) -> Response:
+    return respond_bytes(request, served, dumps(obj), answer, code)
+
+
+def respond_bytes(request: Request, served: Served, body: bytes, answer: Answer, code: int = 200) -> Response:
+    """Answer with one object, given as its served JSON."""
+    if answer.plain and not wants_pretty(request):
+        return Response(code, body)
+    if answer.conversion is not None:
+        body = represent_object(request, served, answer.conversion).encode(body, first=True)
+    return Response(code, encode(request, loads(body), answer, ready=body), content_type=answer.media_type)

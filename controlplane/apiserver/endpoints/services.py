@@ -1,0 +1,26 @@
+"""What the verb handlers share: given once, when the server is put together."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from controlplane.apiserver.admission.chain import EMPTY, Chain
+from controlplane.apiserver.authorization.api import Authorizer
+from controlplane.apiserver.registry.settings import RegistrySettings
+from controlplane.apiserver.registry.table import TableHolder
+
+__all__ = ["Services"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """``authorizer`` is asked again where an update creates. ``min_request_timeout_seconds``: a watch that names no
+    timeout lasts this long at least, and less than twice as long, at random, so that many do not end at once."""
+
+    tables: TableHolder
+    registry: RegistrySettings
+    admission: Chain = EMPTY
+    authorizer: Authorizer | None = None
+    min_request_timeout_seconds: float = 1800.0
+    random: random.Random = field(default_factory=random.Random)

@@ -1,0 +1,132 @@
+"""What a request is aimed at: a resource of the table, a namespace, a name, a subresource; and which methods it takes.
+
+Source: the routes that kubernetes/apiserver ``pkg/endpoints/installer.go`` registers, and how its router answers for
+paths and methods that have none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+from controlplane.apimachinery.identity import Key
+from controlplane.apimachinery.resource import Strategy, Subresource
+from controlplane.apimachinery.status import APIError, service_unavailable, unknown_resource
+from controlplane.apiserver.registry.table import Served, TableHolder
+from controlplane.client.request_info import RequestInfo
+
+__all__ = ["Shape", "Target", "find_target", "method_not_allowed", "not_yet_known"]
+
+
+class Shape(Enum):
+    """What a path names. ``EVERYWHERE`` is a namespaced resource across all namespaces."""
+
+    COLLECTION = "collection"
+    EVERYWHERE = "everywhere"
+    OBJECT = "object"
+    SUBRESOURCE = "subresource"
+
+
+_METHODS: dict[Shape, dict[str, tuple[str, ...]]] = {
+    Shape.COLLECTION: {"GET": ("list", "watch"), "POST": ("create",), "DELETE": ("deletecollection",)},
+    Shape.EVERYWHERE: {"GET": ("list", "watch")},
+    Shape.OBJECT: {"GET": ("get",), "PUT": ("update",), "PATCH": ("patch",), "DELETE": ("delete",)},
+    Shape.SUBRESOURCE: {"GET": ("get",), "PUT": ("update",), "PATCH": ("patch",), "POST": ("create",)},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """``namespace``: the object's or collection's; ``""`` for cluster-scoped resources and for all namespaces.
+    ``name`` is ``""`` for a collection."""
+
+    served: Served
+    shape: Shape
+    namespace: str
+    name: str
+    subresource: Subresource | None = None
+
+    @property
+    def key(self) -> Key:
+        return Key(self.namespace, self.name)
+
+    @property
+    def strategy(self) -> Strategy:
+        return self.served.resource.strategy if self.subresource is None else self.subresource.strategy
+
+
+def find_target(tables: TableHolder, info: RequestInfo, method: str) -> Target:
+    """Resolve a resource request.
+
+    Raises:
+        APIError: 404 no such resource or path; 405 not by this method; 503 not known yet.
+    """
+    served = tables.current.lookup(info.group, info.version, info.resource)
+    if served is None:
+        raise not_yet_known() if not tables.complete else unknown_resource()
+    target = _target(served, info)
+    allowed = _allowed(served.resource.verbs, target.shape, target.subresource.verbs if target.subresource else ())
+    if not allowed:
+        raise unknown_resource()
+    if info.verb not in allowed.get(method, ()) and not _watches_object(target, info, method):
+        raise method_not_allowed()
+    return target
+
+
+def _watches_object(target: Target, info: RequestInfo, method: str) -> bool:
+    """The old ``/watch/`` prefix watches also one object, by its path."""
+    return (
+        info.verb == "watch"
+        and method == "GET"
+        and target.shape is Shape.OBJECT
+        and "watch" in target.served.resource.verbs
+    )
+
+
+def _target(served: Served, info: RequestInfo) -> Target:
+    parts, resource = info.parts, served.resource
+    name = parts[1] if len(parts) > 1 else ""
+    if resource.namespaced:
+        namespace = info.namespace
+        if name and not namespace:
+            raise unknown_resource()
+    else:
+        namespace = ""
+        if info.namespace and (name != info.namespace or resource.group or resource.plural != "namespaces"):
+            raise unknown_resource()
+    if len(parts) > 3:
+        raise unknown_resource()
+    if len(parts) == 3:
+        subresource = resource.subresource(parts[2])
+        if subresource is None:
+            raise unknown_resource()
+        return Target(served, Shape.SUBRESOURCE, namespace, name, subresource)
+    if name:
+        return Target(served, Shape.OBJECT, namespace, name)
+    shape = Shape.EVERYWHERE if resource.namespaced and not namespace else Shape.COLLECTION
+    return Target(served, shape, namespace, "")
+
+
+@lru_cache(maxsize=1024)
+def _allowed(verbs: tuple[str, ...], shape: Shape, subverbs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    has = set(subverbs if shape is Shape.SUBRESOURCE else verbs)
+    allowed = {method: tuple(v for v in of if v in has) for method, of in _METHODS[shape].items()}
+    return {method: of for method, of in allowed.items() if of}
+
+
+def method_not_allowed() -> APIError:
+    return _by_router(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+
+def not_yet_known() -> APIError:
+    return service_unavailable(
+        "the request has been made before all known HTTP paths have been installed, please try again", 5
+    )
+
+
+def _by_router(code: int, reason: str, message: str) -> APIError:
+    """An error of upstream's router, which sends empty details."""
+    details: dict[str, Any] = {}
+    return APIError(code, reason, message, details=details)

@@ -1,0 +1,71 @@
+"""PUT of one object or subresource: replace."""
+
+from __future__ import annotations
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.meta import metadata, uid
+from controlplane.apiserver.admission.api import Operation
+from controlplane.apiserver.endpoints.admit import Admission
+from controlplane.apiserver.endpoints.body import decode_object, read_document
+from controlplane.apiserver.endpoints.options import write_options
+from controlplane.apiserver.endpoints.respond import respond_written
+from controlplane.apiserver.endpoints.services import Services
+from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.registry.metadata import check_name, deduplicate_owners, ensure_namespace
+from controlplane.apiserver.registry.update import Update
+from controlplane.apiserver.registry.update import update as registry_update
+from controlplane.client.negotiation import Answer
+from controlplane.client.request import Request, Response
+
+__all__ = ["update"]
+
+
+async def update(services: Services, request: Request, target: Target, answer: Answer) -> Response:
+    """Replace an object by the body.
+
+    Raises:
+        APIError: a body that cannot be read, is another kind or has another name; bad options; and all that the
+            registry refuses.
+    """
+    document = await read_document(request)
+    options = write_options(request.query, "UpdateOptions")
+    served = target.served
+    warn = request.warnings.append
+    decoded = decode_object(document, served, options.field_validation, warn)
+    ensure_namespace(metadata(decoded), target.namespace)
+    check_name(decoded, target.name)
+    deduplicate_owners(metadata(decoded), warn, after_admission=False)
+    expected_uid = uid(decoded)
+    first: Obj | None = decoded
+    admission = Admission(services, request, target, options.to_obj("UpdateOptions"), dry_run=options.dry_run)
+
+    async def produce(old: Obj | None) -> Obj:
+        nonlocal first
+        obj, first = first, None
+        if obj is None:  # an attempt before this one has changed the object: begin again from the body
+            obj = decode_object(document, served, "Ignore", warn)
+            deduplicate_owners(metadata(obj), _silent, after_admission=False)
+        await admission.mutate(Operation.UPDATE if old is not None else Operation.CREATE, obj, old)
+        deduplicate_owners(metadata(obj), warn, after_admission=True)
+        return obj
+
+    written = await registry_update(
+        services.registry,
+        Update(
+            served=served,
+            strategy=target.strategy,
+            key=target.key,
+            produce=produce,
+            admit_create=admission.validate_create_on_update(),
+            admit_update=admission.validate_update(),
+            warn=warn,
+            uid=expected_uid,
+            allow_create=target.subresource is None and target.strategy.create_on_update,
+            dry_run=options.dry_run,
+        ),
+    )
+    return await respond_written(request, served, written, answer)
+
+
+def _silent(_warning: str) -> None:
+    """Drops a warning that the first attempt has given."""
