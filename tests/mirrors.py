@@ -24,6 +24,7 @@ from controlplane.storage.objects.predicate import EVERYTHING, make_predicate
 
 __all__ = [
     "CONFIGMAPS",
+    "EVERYTHING",
     "JSON",
     "WIDGETS",
     "MemorySink",

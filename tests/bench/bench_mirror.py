@@ -11,11 +11,13 @@ import gc
 import statistics
 import sys
 import tracemalloc
+from contextlib import AsyncExitStack
 from time import perf_counter
 
 import uvloop
 
 from controlplane.apimachinery.codec.objects import encode_stored
+from controlplane.apimachinery.identity import Key
 from controlplane.storage.api import CONSISTENT
 from controlplane.storage.cache import Mirror
 from controlplane.storage.cache.image import Budgets, Image
@@ -24,7 +26,7 @@ from controlplane.storage.kv.api import Event, KeyValue
 from controlplane.storage.kv.backends import open_kv
 from controlplane.storage.objects.predicate import EVERYTHING
 from controlplane.storage.transform import IDENTITY
-from tests.mirrors import CONFIGMAPS, MemorySink, configmap, opened, watching
+from tests.mirrors import CONFIGMAPS, configmap, opened, watching
 
 PREFIX = b"/registry/"
 
@@ -87,22 +89,22 @@ def bench_list() -> None:
     for _ in range(20):
         started = perf_counter()
         entries = image.index.scan(b"/registry/configmaps/", b"/registry/configmaps0")
-        body = b",".join([entry.data for entry in entries])
+        b",".join([entry.data for entry in entries])
         times.append(perf_counter() - started)
-    print(f"list 7,000 x 1 KB, gather and join: {statistics.median(times) * 1e3:.2f} ms ({len(body) >> 20} MiB)")
+    print(f"list 7,000 x 1 KB, gather and join: {statistics.median(times) * 1e3:.2f} ms")
 
 
 async def bench_list_storage() -> None:
     async with opened() as (mirror, storage):
         await fill(mirror, 7_000)
         times = []
+        key = Key("ns-0", "object-000000")
         for _ in range(20):
             started = perf_counter()
             found = await storage.list(None, EVERYTHING, CONSISTENT, version="v1")
             b",".join(await storage.served(found.entries, "v1"))
             times.append(perf_counter() - started)
         print(f"list 7,000 by the storage: {statistics.median(times) * 1e3:.2f} ms")
-        key = storage.key_of(found.entries[0])
         started = perf_counter()
         for _ in range(20_000):
             storage.served_nowait(await storage.get(key, CONSISTENT), "v1")
@@ -116,26 +118,24 @@ async def fill(mirror: Mirror, count: int) -> None:
 
 
 async def bench_fanout(watchers: int, writes: int) -> None:
-    async with opened() as (mirror, storage):
-        stack = [watching(storage, revision=mirror.revision) for _ in range(watchers)]
-        opened_watches = [await watch.__aenter__() for watch in stack]
+    async with opened() as (mirror, storage), AsyncExitStack() as stack:
+        watches = [
+            await stack.enter_async_context(watching(storage, revision=mirror.revision)) for _ in range(watchers)
+        ]
         await asyncio.sleep(0.05)
         stretch = Stretch()
         stretch.start()
         started = perf_counter()
         for number in range(writes):
             await mirror.kv.put(*stored(number), expect=0)
-        for watch in opened_watches:
+        for watch in watches:
             await watch.sink.until(lambda sink: sum(chunk.payload.count(b"\n") for chunk in sink.chunks) >= writes)
         seconds = perf_counter() - started
-        worst = stretch.stop()
-        chunks = sum(len(watch.sink.chunks) for watch in opened_watches)
+        chunks = sum(len(watch.sink.chunks) for watch in watches)
         print(
             f"fan-out to {watchers} sinks: {watchers * writes / seconds:,.0f} events/s, "
-            f"{chunks / watchers / writes:.2f} writes an event, longest stretch {worst:.1f} ms"
+            f"{chunks / watchers / writes:.2f} writes an event, longest stretch {stretch.stop():.1f} ms"
         )
-        for watch in stack:
-            await watch.__aexit__(None, None, None)
 
 
 async def bench_memory(count: int) -> None:

@@ -1,0 +1,135 @@
+"""From stored values to entries: every layout, every defect."""
+
+from __future__ import annotations
+
+import pytest
+
+from controlplane.apimachinery.codec.json import loads
+from controlplane.storage.cache.entry import RAW
+from controlplane.storage.cache.intake import Intake
+from controlplane.storage.errors import Unreadable
+from controlplane.storage.kv.api import KeyValue
+from controlplane.storage.transform import IDENTITY, Plain
+
+KEY = b"/registry/configmaps/default/a"
+
+
+def read(value: bytes, intake: Intake | None = None) -> tuple[bytes, str, bool, str]:
+    entry = (intake or Intake(IDENTITY)).read(KeyValue(KEY, value, 5, 7))
+    return entry.data, entry.origin.api_version, entry.origin.stale, entry.origin.poison
+
+
+@pytest.mark.parametrize(
+    ("value", "data"),
+    [
+        pytest.param(
+            b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{}}\n',
+            b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"a"},"data":{}}',
+            id="kube-apiserver's",
+        ),
+        pytest.param(
+            b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}',
+            b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"resourceVersion":"7","name":"a"}}',
+            id="custom resource's",
+        ),
+        pytest.param(
+            b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"involved":{"resourceVersion":"3"}}',
+            b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"a"},'
+            b'"involved":{"resourceVersion":"3"}}',
+            id="another resourceVersion inside",
+        ),
+    ],
+)
+def test_layouts_of_ours_are_spliced(value: bytes, data: bytes) -> None:
+    assert read(value) == (data, "v1", False, "")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(b'{ "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}', id="spaces"),
+        pytest.param(b'{"metadata":{"name":"a"},"kind":"ConfigMap","apiVersion":"v1"}', id="metadata first"),
+        pytest.param(
+            b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"3","selfLink":"/x","name":"a"}}',
+            id="resourceVersion stored",
+        ),
+    ],
+)
+def test_foreign_layouts_are_laid_out(value: bytes) -> None:
+    data, api_version, _, poison = read(value)
+    assert loads(data)["metadata"] == {"resourceVersion": "7", "name": "a"}
+    assert data.startswith(b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"a"}')
+    assert (api_version, poison) == ("v1", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        pytest.param(b"", "object not decodable revision=7: ", id="empty"),
+        pytest.param(b"{", "object not decodable revision=7: ", id="cut off"),
+        pytest.param(
+            b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"da', "object not decodable", id="tail lost"
+        ),
+        pytest.param(b"[1]", "not a JSON object with metadata", id="a list"),
+        pytest.param(b'{"kind":"X","apiVersion":"v1"}', "not a JSON object with metadata", id="no metadata"),
+        pytest.param(b'{"metadata":{}}', "apiVersion or kind is missing", id="no kind"),
+        pytest.param(b"k8s\x00\x0a\x0c", "protobuf values are not supported", id="protobuf"),
+        pytest.param(b"k8s:enc:aescbc:v1:key1:xyz", "data from the storage is not transformable", id="encrypted"),
+    ],
+)
+def test_what_cannot_be_read_poisons_its_entry(value: bytes, why: str) -> None:
+    data, api_version, _, poison = read(value)
+    assert data == value
+    assert api_version == ""
+    assert why in poison
+
+
+class _Reversing:
+    """Stores bytes backwards; the old key's values begin with ``old:``."""
+
+    def to_storage(self, key: bytes, plain: bytes) -> bytes:
+        return b"new:" + plain[::-1]
+
+    def from_storage(self, key: bytes, stored: bytes) -> Plain:
+        name, _, text = stored.partition(b":")
+        if name not in (b"old", b"new"):
+            raise Unreadable(key, f"no such key {name!r}")
+        return Plain(text[::-1], key_id=name.decode(), stale=name == b"old")
+
+
+def test_a_transformer_says_key_and_staleness() -> None:
+    intake = Intake(_Reversing())
+    plain = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}'
+    old = intake.read(KeyValue(KEY, b"old:" + plain[::-1], 1, 2))
+    new = intake.read(KeyValue(KEY, intake.to_storage(KEY, plain), 1, 3))
+    assert (old.origin.key_id, old.origin.stale) == ("old", True)
+    assert (new.origin.key_id, new.origin.stale) == ("new", False)
+    assert loads(new.data)["metadata"] == {"resourceVersion": "3", "name": "a"}
+    assert "no such key" in intake.read(KeyValue(KEY, plain, 1, 2)).origin.poison
+
+
+def test_raw_entries_are_read_when_somebody_owns_them() -> None:
+    intake = Intake(_Reversing())
+    plain = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}'
+    entry = intake.raw(KeyValue(KEY, intake.to_storage(KEY, plain), 1, 4))
+    assert entry.origin is RAW
+    intake.read_in_place(entry)
+    assert loads(entry.data)["metadata"]["resourceVersion"] == "4"
+    assert entry.origin.api_version == "v1"
+
+
+def test_origins_are_shared() -> None:
+    intake = Intake(IDENTITY)
+    values = [b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"%d"}}' % n for n in range(3)]
+    origins = {
+        id(intake.read(KeyValue(b"/registry/configmaps/x/%d" % n, v, 1, 1)).origin) for n, v in enumerate(values)
+    }
+    assert len(origins) == 1
+
+
+def test_a_deletion_is_the_last_state_under_its_own_revision() -> None:
+    value = b'{"kind":"X","apiVersion":"v1","metadata":{"annotations":{"a":"\\"resourceVersion\\":\\"7\\""}}}'
+    entry = Intake(IDENTITY).read(KeyValue(KEY, value, 5, 7))
+    gone = entry.at_revision(123)
+    assert loads(gone.data)["metadata"] == {"resourceVersion": "123", "annotations": {"a": '"resourceVersion":"7"'}}
+    assert (gone.mod_revision, gone.create_revision) == (123, 5)
