@@ -159,7 +159,7 @@ def _scaled(number: int, exponent: int) -> int:
 
 
 def _is_kept(whole: str, fraction: str, exponent: int, format_: Format) -> bool:
-    """Whether upstream takes the text as canonical without looking closer, which shows in ``+1``, ``1E3`` and ``1.``."""
+    """Whether upstream takes the text as canonical without a closer look, which shows in ``+1``, ``1E3`` and ``1.``."""
     digits = whole + fraction
     if format_ == "BinarySI":
         fits = not fraction and len(whole) + int(exponent * 0.3) + 1 <= 15

@@ -13,6 +13,7 @@ __all__ = [
     "FieldError",
     "duplicate",
     "forbidden",
+    "go_quoted",
     "invalid",
     "not_found",
     "not_supported",
@@ -57,17 +58,38 @@ class FieldError(NamedTuple):
         return f"{self.field}: {self.body}"
 
 
+_ESCAPES = {"\a": "a", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", "\v": "v", "\\": "\\", '"': '"'}
+
+
 def _quoted(value: Any) -> str:
     """A value as upstream prints it: strings quoted as Go's %q, numbers and booleans plain, the rest as JSON."""
     if value is None:
         return "null"
     if isinstance(value, str):
-        return orjson.dumps(value).decode()
+        return go_quoted(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return str(value)
     return orjson.dumps(value).decode()
+
+
+def go_quoted(text: str) -> str:
+    """Text in double quotes, what cannot be printed escaped as Go's ``strconv.Quote`` does."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(map(_go_escaped, text)) + '"'
+
+
+def _go_escaped(char: str) -> str:
+    if char in _ESCAPES:
+        return "\\" + _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def not_found(field: str, value: Any) -> FieldError:

@@ -179,7 +179,7 @@ def test_custom_kinds_may_have_plain_finalizers() -> None:
             [
                 'managedFields[0].operation: Invalid value: "Other": must be `Apply` or `Update`',
                 'managedFields[0].fieldsType: Invalid value: "X": must be `FieldsV1`',
-                'managedFields[0].manager: Invalid value: "\\u0007": invalid character U+0007 (at position 0)',
+                'managedFields[0].manager: Invalid value: "\\a": invalid character U+0007 (at position 0)',
                 "managedFields[0].subresource: Too long: may not be more than 256 bytes",
             ],
         ),
