@@ -9,6 +9,7 @@ Source: kubernetes/apiserver ``pkg/authentication/request/x509``.
 from __future__ import annotations
 
 import asyncio
+import time
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authentication.api import CREDENTIAL_ID, BadCredentials, authenticated
 from controlplane.apiserver.authentication.metrics import CERTIFICATE_EXPIRATION
 from controlplane.apiserver.authentication.pool import CAPool
-from controlplane.base.clock import Clock, SystemClock
+from controlplane.base.clock import Clock
 from controlplane.base.tls.der import COMMON_NAME, ORGANIZATION, Certificate, read_certificate
 from controlplane.client.request import Request
 
@@ -43,7 +44,7 @@ class X509Authenticator:
 
     def __init__(self, pool: CAPool, *, clock: Clock | None = None) -> None:
         self._pool = pool
-        self._now = (clock or SystemClock()).now
+        self._now = clock.now if clock is not None else time.time
         self._known: dict[bytes, _Known] = {}
         self._observe = CERTIFICATE_EXPIRATION.observe
 

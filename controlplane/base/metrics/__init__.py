@@ -1,5 +1,6 @@
 """Metrics: declared in a ``metrics.py`` beside the code, counted cheaply, exposed as Prometheus text or OpenMetrics."""
 
+from controlplane.base.metrics import process
 from controlplane.base.metrics.exposition import Exposition, render
 from controlplane.base.metrics.families import (
     ALPHA,
@@ -34,5 +35,6 @@ __all__ = [
     "counter",
     "gauge",
     "histogram",
+    "process",
     "render",
 ]

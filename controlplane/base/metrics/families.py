@@ -49,21 +49,8 @@ Labels = tuple[str, ...]
 C = TypeVar("C")
 
 
-class CounterChild:
-    """A number that only grows."""
-
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value: float = 0
-
-    def inc(self, amount: float = 1) -> None:
-        """Count ``amount`` (not negative)."""
-        self.value += amount
-
-
-class GaugeChild:
-    """A number that goes up and down, or is asked for at each scrape."""
+class _Number:
+    """A value that is kept, or asked for at each scrape."""
 
     __slots__ = ("_function", "_value")
 
@@ -75,18 +62,30 @@ class GaugeChild:
     def value(self) -> float:
         return self._value if self._function is None else self._function()
 
-    def set(self, value: float) -> None:
-        self._value = value
-
     def inc(self, amount: float = 1) -> None:
         self._value += amount
-
-    def dec(self, amount: float = 1) -> None:
-        self._value -= amount
 
     def read_from(self, function: Callable[[], float]) -> None:
         """Call ``function`` at each scrape instead of keeping a value. It must be quick and must not raise."""
         self._function = function
+
+
+class CounterChild(_Number):
+    """A number that only grows: ``inc`` takes no negative amounts."""
+
+    __slots__ = ()
+
+
+class GaugeChild(_Number):
+    """A number that goes up and down."""
+
+    __slots__ = ()
+
+    def set(self, value: float) -> None:
+        self._value = value
+
+    def dec(self, amount: float = 1) -> None:
+        self._value -= amount
 
 
 class HistogramChild:
@@ -142,14 +141,15 @@ class Family(Generic[C]):
 
 
 class Counter(Family[CounterChild]):
-    """A family of counters; without labels, ``inc`` counts."""
+    """A family of counters; without labels, ``inc`` and ``read_from`` are the one child's."""
 
     type = "counter"
 
     def __init__(self, name: str, help_text: str, labels: Sequence[str], stability: str) -> None:
         super().__init__(name, help_text, labels, stability)
         if not labels:
-            self.inc = self.labels_cached(()).inc
+            child = self.labels_cached(())
+            self.inc, self.read_from = child.inc, child.read_from
 
     def _new_child(self) -> CounterChild:
         return CounterChild()

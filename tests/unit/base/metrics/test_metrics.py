@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 
 import prometheus_client
@@ -136,3 +137,11 @@ def test_a_scrape_of_300_histograms_does_not_hold_the_loop() -> None:
     attempts = [run(scenario()) for _ in range(5)]
     assert attempts[0][1] == 30 * 2 + 300 * 33
     assert min(longest for longest, _ in attempts) < 0.005
+
+
+def test_the_process_tells_of_itself() -> None:
+    read = samples(parse_text(page(metrics.REGISTRY)[1]))
+    assert 0 < read["process_cpu_seconds_total[]"] < 10_000
+    assert 10e6 < read["process_resident_memory_bytes[]"] < read["process_virtual_memory_bytes[]"]
+    assert 2 < read["process_open_fds[]"] < read["process_max_fds[]"]
+    assert 0 <= time.time() - read["process_start_time_seconds[]"] < 3600
