@@ -4,7 +4,8 @@ At most one group is under way. Writes that are decided meanwhile gather in the 
 ``pending`` lies over the live index: decisions see it, readers do not.
 
 A failed append fails its group and what had gathered on top of it (those never reached the log: their outcome is
-known); then the store is unready until the log has been read again.
+known). If the log has read back that nothing of the group is stored, committed state stands; otherwise the store is
+unready until the log has been read again whole.
 """
 
 from __future__ import annotations
@@ -169,14 +170,15 @@ class Commits:
         queued, self._gathering = self._gathering, Group()
         self.pending.clear()
         self._newest = self._hub.revision
-        self.problem = str(error)
         for waiter in group.waiters:
             if not waiter.done():
                 waiter.set_exception(Unavailable(str(error), outcome_known=error.outcome_known))
         for waiter in queued.waiters:
             if not waiter.done():
                 waiter.set_exception(Unavailable(f"a write before this one failed: {error}", outcome_known=True))
-        self._on_failure()
+        if not error.outcome_known:
+            self.problem = str(error)
+            self._on_failure()
 
     def adopt(self, image: Image) -> None:
         """Go on from what the log holds."""
