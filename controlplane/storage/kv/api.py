@@ -122,7 +122,10 @@ class Watch(Protocol):
     async def __anext__(self) -> WatchBatch: ...
 
     async def request_progress(self) -> None:
-        """Ask for a batch (maybe empty) that carries the store's revision. Cheap; may be lost with the stream."""
+        """Ask for a batch (maybe empty) that carries the store's revision. Cheap; may be lost with the stream.
+
+        Where an answer could overtake events (``trustworthy_progress`` is false) none comes.
+        """
 
 
 class KV(Protocol):

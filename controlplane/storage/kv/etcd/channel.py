@@ -166,22 +166,20 @@ class Cluster:
         if member is self.current:
             self.current = self.members[(self.members.index(member) + 1) % len(self.members)]
 
-    async def learn_versions(self) -> None:
-        """Ask all members for their versions at once; those that do not answer keep what is known of them.
+    async def learn_versions(self, seconds: float) -> list[Unavailable]:
+        """Ask all members for their versions at once, and keep what is known of those that do not answer in time.
 
-        Raises:
-            Unavailable: nobody answered.
+        Returns:
+            Why each that did not answer did not.
         """
         async with TaskGroup("etcd.versions") as group:
-            tasks = [group.start(self._learn_version(member), name=member.name) for member in self.members]
-            failures = [failure for task in tasks if (failure := await task) is not None]
-        if len(failures) == len(self.members):
-            raise failures[0]
+            tasks = [group.start(self._learn_version(member, seconds), name=member.name) for member in self.members]
+            return [failure for task in tasks if (failure := await task) is not None]
 
-    async def _learn_version(self, member: Member) -> Unavailable | None:
+    async def _learn_version(self, member: Member, seconds: float) -> Unavailable | None:
         request = pb.StatusRequest()
         try:
-            member.version = (await member.status(request, timeout=self.request_seconds)).version
+            member.version = (await member.status(request, timeout=seconds)).version
         except grpc.aio.AioRpcError as error:
             self.leave(member)
             return Unavailable(str(translate(error, request, member.name)), outcome_known=True)

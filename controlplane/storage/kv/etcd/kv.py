@@ -9,9 +9,10 @@ Source: etcd's v3 API; the shapes in apiserver pkg/storage/etcd3/store.go.
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
+from typing import Final
 
 from controlplane.base.tasks import Owner
-from controlplane.storage.errors import Compacted, FutureRevision, StoreUnusable, Unavailable, ValueTooLarge
+from controlplane.storage.errors import Compacted, FutureRevision, StoreUnusable, ValueTooLarge
 from controlplane.storage.kv.api import LATEST, VALUE_LIMIT_BYTES, KVStatus, RangeResult, TxnResult, Watch
 from controlplane.storage.kv.backends import KVOptions
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
@@ -26,25 +27,28 @@ from controlplane.storage.kv.etcd.watch import EtcdWatch
 
 __all__ = ["EtcdKV", "open_kv"]
 
-_MOD = pb.Compare.MOD
+VERSION_SECONDS: Final = 1.0
+"""How long ``status`` waits for the versions of members that are not the one it asks."""
+
+_MOD: Final = pb.Compare.MOD
 
 
 async def open_kv(location: str, options: KVOptions) -> EtcdKV:
     """Connect to ``HOST:PORT[,HOST:PORT…]`` (``https://`` before a host: TLS).
 
     Raises:
-        StoreUnusable: a malformed location, unusable TLS files, or nobody who answers within
-            ``options.request_seconds``.
+        StoreUnusable: a malformed location, unusable TLS files, or nobody who answers: at once if all refuse the
+            connection, else after ``options.request_seconds``.
     """
     endpoints = parse_location(location)
     credentials = await read_credentials(endpoints, options)
     cluster = Cluster(endpoints, credentials, options.request_seconds)
     try:
-        await cluster.learn_versions()
-    except BaseException as error:
+        failures = await cluster.learn_versions(options.request_seconds)
+        if len(failures) == len(endpoints):
+            raise StoreUnusable(f"{failures[0]}; is etcd running there, and do the TLS settings fit?")
+    except BaseException:
         await cluster.close()
-        if isinstance(error, Unavailable):
-            raise StoreUnusable(f"{error}; is etcd running there, and do the TLS settings fit?") from error
         raise
     return EtcdKV(cluster, options)
 
@@ -122,7 +126,7 @@ class EtcdKV:
 
     async def status(self) -> KVStatus:
         """``compacted_revision`` is what the servers that share the store agreed on; etcd does not tell its own."""
-        await self._cluster.learn_versions()
+        await self._cluster.learn_versions(VERSION_SECONDS)
         _, status = await self._cluster.status()
         compaction = await self._compaction(count_only=False)
         text = compaction.kvs[0].value if compaction.kvs else b""

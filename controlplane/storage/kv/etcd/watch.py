@@ -25,7 +25,7 @@ from controlplane.base.tasks import Owner
 from controlplane.storage.errors import Compacted, FutureRevision, StorageError, Unavailable
 from controlplane.storage.kv.api import Event, WatchBatch, prefix_end
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
-from controlplane.storage.kv.etcd.channel import Cluster, StreamCall
+from controlplane.storage.kv.etcd.channel import Cluster, Member, StreamCall
 from controlplane.storage.kv.etcd.errors import translate
 from controlplane.storage.kv.etcd.pages import to_key_value
 from controlplane.storage.kv.etcd.version import progress_is_trustworthy
@@ -114,7 +114,7 @@ class EtcdWatch:
             call.cancel()
             self._cluster.raise_if_closed_under_us()
             raise
-        self._reader = self._owner.start(self._read(call), name="read")
+        self._reader = self._owner.start(self._read(call, member), name="read")
         self._owner.start(self._ask_progress(call), name="progress")
         return self
 
@@ -166,7 +166,7 @@ class EtcdWatch:
         if self._start - 1 > current:
             raise FutureRevision(self._start, current)
 
-    async def _read(self, call: StreamCall) -> None:
+    async def _read(self, call: StreamCall, member: Member) -> None:
         try:
             while True:
                 encoded = await call.read()
@@ -179,6 +179,7 @@ class EtcdWatch:
                     self._room.clear()
                     await self._room.wait()
         except grpc.aio.AioRpcError as error:
+            self._cluster.leave(member)
             self._error = self._lost(error)
         finally:
             if self._error is None:  # cancelled: by the end of the block or of the channel
