@@ -19,6 +19,9 @@ from controlplane.apimachinery.identity import Obj
 
 __all__ = ["merge_duplicates"]
 
+_QUOTE, _WHITE_SPACE = 0x22, frozenset(b" \t\r\n")
+_FIRST_KEYS_BYTES = 64
+"""Where a document shows whether its writer puts spaces after colons."""
 _COMPACT_BYTES = 64 * 1024
 """Larger documents are not written again just to compare them."""
 _MAX_REPORTED = 100
@@ -49,11 +52,28 @@ def merge_duplicates(text: bytes, parsed: Any) -> tuple[Any, list[str]]:
 
 
 def _surely_none(text: bytes, parsed: Any) -> bool:
-    if len(text) < _COMPACT_BYTES and dumps(parsed) == text:
+    spaced = b'": ' in text[:_FIRST_KEYS_BYTES]
+    if not spaced and len(text) < _COMPACT_BYTES and dumps(parsed) == text:
         return True
-    if b" :" in text or b"\n:" in text or b"\t:" in text or b"\r:" in text or b'\\\\":' in text:
-        return False  # a key may end in another way than '":'
-    return text.count(b'":') - text.count(b'\\":') == _count_keys(parsed)
+    return _keys_in(text) == _count_keys(parsed)
+
+
+def _keys_in(text: bytes) -> int:
+    """How many keys a JSON text has; -1 if that takes a closer look (space before a colon, maybe in a string)."""
+    keys = 0
+    before_colons = text.split(b":")
+    before_colons.pop()
+    for part in before_colons:
+        last = part[-1] if part else 0
+        if last == _QUOTE:
+            if part[-2:-1] != b"\\":
+                keys += 1
+            else:  # an even number of backslashes escape each other, and the quote ends a key
+                backslashes = len(part) - 1 - len(part[:-1].rstrip(b"\\"))
+                keys += backslashes % 2 == 0
+        elif last in _WHITE_SPACE:
+            return -1
+    return keys
 
 
 def _count_keys(value: Any) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from controlplane.apimachinery.validation.field import FieldError
@@ -31,24 +32,31 @@ class Requirement(NamedTuple):
     operator: str
     values: tuple[str, ...] = ()
 
-    def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether labels meet it. A missing key meets ``!``, ``!=`` and ``notin`` only."""
-        value = labels.get(self.key)
+    @property
+    def accepted(self) -> tuple[tuple[str | None, ...], bool]:
+        """The values (None: the key is missing) that the key must have (True) or must not have (False)."""
         match self.operator:
             case "=" | "==" | "in":
-                return value in self.values
+                return self.values, True
             case "!=" | "notin":
-                return value not in self.values
+                return self.values, False
             case "exists":
-                return value is not None
-            case "!":
-                return value is None
-            case "gt":
-                number = None if value is None else _int64(value)
-                return number is not None and number > int(self.values[0])
+                return (None,), False
             case _:
-                number = None if value is None else _int64(value)
-                return number is not None and number < int(self.values[0])
+                return (None,), self.operator == "!"
+
+    @property
+    def numeric(self) -> bool:
+        return self.operator in {"gt", "lt"}
+
+    def compares(self, labels: Mapping[str, str]) -> bool:
+        """Whether a numeric requirement holds; a missing key or a value that is no 64-bit integer does not meet it."""
+        value = labels.get(self.key)
+        number = None if value is None else _int64(value)
+        if number is None:
+            return False
+        limit = int(self.values[0])
+        return number > limit if self.operator == "gt" else number < limit
 
     def __str__(self) -> str:
         match self.operator:
@@ -66,10 +74,12 @@ class Requirement(NamedTuple):
 class LabelSelector:
     """All requirements must hold. ``str`` gives the canonical form: equal selectors give equal text."""
 
-    __slots__ = ("requirements",)
+    __slots__ = ("_numeric", "_plain", "requirements")
 
     def __init__(self, requirements: tuple[Requirement, ...] = ()) -> None:
         self.requirements = tuple(sorted(requirements, key=_key))
+        self._plain = tuple((r.key, *r.accepted) for r in self.requirements if not r.numeric)
+        self._numeric = tuple(r for r in self.requirements if r.numeric)
 
     @property
     def empty(self) -> bool:
@@ -77,7 +87,11 @@ class LabelSelector:
         return not self.requirements
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        return all(requirement.matches(labels) for requirement in self.requirements)
+        """Whether labels meet all requirements. A missing key meets ``!``, ``!=`` and ``notin`` only."""
+        for key, values, wanted in self._plain:
+            if (labels.get(key) in values) is not wanted:
+                return False
+        return all(requirement.compares(labels) for requirement in self._numeric)
 
     def exact(self, key: str) -> str | None:
         """The one value that ``key`` must have, or None if there is no such."""
@@ -293,4 +307,15 @@ def parse_label_selector(text: str) -> LabelSelector:
     Raises:
         SelectorError: with Kubernetes' message.
     """
-    return LabelSelector(_Parser(text).parse()) if text else EVERYTHING
+    if not text:
+        return EVERYTHING
+    return _parse_often(text) if len(text) <= _OFTEN_CHARACTERS else _parse(text)
+
+
+def _parse(text: str) -> LabelSelector:
+    return LabelSelector(_Parser(text).parse())
+
+
+_OFTEN_CHARACTERS = 512
+"""Selectors up to this length are remembered: clients ask for the same few again and again."""
+_parse_often = lru_cache(maxsize=1024)(_parse)

@@ -76,9 +76,11 @@ def validate_object_meta(
         errors.append(invalid(f"{path}.generation", generation, "must be greater than or equal to 0"))
     finalizers = meta.get("finalizers") or ()
     errors += _validate_collections(meta, path)
-    errors += validate_finalizers(finalizers, f"{path}.finalizers")
-    errors += validate_managed_fields(meta.get("managedFields") or (), f"{path}.managedFields")
-    if native:
+    if finalizers:
+        errors += validate_finalizers(finalizers, f"{path}.finalizers")
+    if managed := meta.get("managedFields"):
+        errors += validate_managed_fields(managed, f"{path}.managedFields")
+    if native and finalizers:
         errors += _native_finalizers(finalizers, f"{path}.finalizers")
     return errors
 
@@ -103,11 +105,13 @@ def validate_object_meta_update(
     if (generation := meta.get("generation") or 0) < (old.get("generation") or 0):
         errors.append(invalid(f"{path}.generation", generation, "must not be decremented"))
     for field in _IMMUTABLE:
-        absent = _ABSENT_AS.get(field)
-        errors += validate_immutable(meta.get(field, absent), old.get(field, absent), f"{path}.{field}")
+        if meta.get(field) != old.get(field):
+            absent = _ABSENT_AS.get(field)
+            errors += validate_immutable(meta.get(field, absent), old.get(field, absent), f"{path}.{field}")
     errors += _validate_collections(meta, path)
-    errors += validate_managed_fields(meta.get("managedFields") or (), f"{path}.managedFields")
-    if native:
+    if managed := meta.get("managedFields"):
+        errors += validate_managed_fields(managed, f"{path}.managedFields")
+    if native and finalizers:
         errors += _native_finalizers(finalizers, f"{path}.finalizers")
     return errors
 
@@ -130,8 +134,10 @@ def validate_immutable(value: Any, old: Any, path: str) -> list[FieldError]:
 def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, value in labels.items():
-        errors += [invalid(path, key, problem) for problem in qualified_name(key)]
-        errors += [invalid(path, value, problem) for problem in label_value(value)]
+        for problem in qualified_name(key):
+            errors.append(invalid(path, key, problem))  # noqa: PERF401 - loops that mostly do not turn cost less
+        for problem in label_value(value):
+            errors.append(invalid(path, value, problem))  # noqa: PERF401
     return errors
 
 
@@ -235,12 +241,13 @@ def validate_managed_fields(entries: Sequence[Obj], path: str) -> list[FieldErro
 def validate_field_manager(name: str, path: str = "fieldManager") -> list[FieldError]:
     """The name of a field manager: at most FIELD_MANAGER_BYTES, printable; empty is none."""
     errors: list[FieldError] = []
+    if len(name) <= FIELD_MANAGER_BYTES and name.isascii() and name.isprintable():
+        return errors
     if _utf8_bytes(name) > FIELD_MANAGER_BYTES:
         errors.append(too_long(path, FIELD_MANAGER_BYTES))
-    if not name.isprintable():
-        errors += [
-            invalid(path, name, f"invalid character U+{ord(char):04X} (at position {len(name[:i].encode())})")
-            for i, char in enumerate(name)
-            if not char.isprintable()
-        ]
+    errors += [
+        invalid(path, name, f"invalid character U+{ord(char):04X} (at position {len(name[:i].encode())})")
+        for i, char in enumerate(name)
+        if not char.isprintable()
+    ]
     return errors

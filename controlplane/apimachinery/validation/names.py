@@ -1,7 +1,7 @@
 """Names: which strings may name objects, labels, annotations and finalizers.
 
 Each check returns the problems it finds, in Kubernetes' words; an empty list is a good name. Lengths are in bytes of
-UTF-8. The valid case is one match of a compiled pattern.
+UTF-8. A good name costs one match of a compiled pattern, and is looked at first.
 
 Source: the rules and texts of kubernetes/apimachinery ``util/validation`` and ``api/validation/generic.go``.
 """
@@ -78,6 +78,8 @@ def _longer(value: str, limit: int) -> bool:
 
 
 def dns1123_label(value: str) -> list[str]:
+    if len(value) <= LABEL_BYTES and _dns1123_label(value):
+        return []
     problems = [max_length_error(LABEL_BYTES)] if _longer(value, LABEL_BYTES) else []
     if not _dns1123_label(value):
         if _dns1123_subdomain(value):
@@ -88,6 +90,8 @@ def dns1123_label(value: str) -> list[str]:
 
 
 def dns1123_subdomain(value: str) -> list[str]:
+    if len(value) <= SUBDOMAIN_BYTES and _dns1123_subdomain(value):
+        return []
     problems = [max_length_error(SUBDOMAIN_BYTES)] if _longer(value, SUBDOMAIN_BYTES) else []
     if not _dns1123_subdomain(value):
         problems.append(regex_error(_DNS1123_SUBDOMAIN_RULE, _DNS1123_SUBDOMAIN, "example.com"))
@@ -130,6 +134,8 @@ def qualified_name(value: str) -> list[str]:
 
 
 def label_value(value: str) -> list[str]:
+    if len(value) <= LABEL_BYTES and _label_value(value):
+        return []
     problems = [max_length_error(LABEL_BYTES, "bytes")] if _longer(value, LABEL_BYTES) else []
     if not _label_value(value):
         rule = f"a valid label must be an empty string or {_KEY_NAME_RULE.removeprefix('must ')}"
@@ -139,6 +145,8 @@ def label_value(value: str) -> list[str]:
 
 def config_map_key(value: str) -> list[str]:
     """A key of a config map's or a secret's data: it becomes a file name."""
+    if len(value) <= SUBDOMAIN_BYTES and _config_map_key(value) and value[0] != ".":
+        return []
     problems = [max_length_error(SUBDOMAIN_BYTES)] if _longer(value, SUBDOMAIN_BYTES) else []
     if not _config_map_key(value):
         rule = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"

@@ -43,12 +43,14 @@ def _validate(obj: Obj) -> list[FieldError]:
     data, binary_data = obj.get("data") or {}, obj.get("binaryData") or {}
     total_bytes = 0
     for key, value in data.items():
-        errors += [invalid(f"data[{key}]", key, problem) for problem in config_map_key(key)]
+        for problem in config_map_key(key):
+            errors.append(invalid(f"data[{key}]", key, problem))
         if key in binary_data:
             errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
         total_bytes += len(value) if value.isascii() else len(value.encode())
     for key, value in binary_data.items():
-        errors += [invalid(f"binaryData[{key}]", key, problem) for problem in config_map_key(key)]
+        for problem in config_map_key(key):
+            errors.append(invalid(f"binaryData[{key}]", key, problem))
         total_bytes += _decoded_bytes(value)
     if total_bytes > TOTAL_DATA_BYTES:
         errors.append(too_long("", TOTAL_DATA_BYTES))
