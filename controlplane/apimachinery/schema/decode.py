@@ -22,6 +22,10 @@ from controlplane.apimachinery.schema.scalars import normalize_base64, normalize
 __all__ = ["DecodeError", "Decoder", "cannot_be_handled", "strict_error"]
 
 
+MAX_REPORTED = 100
+"""Unknown fields told of one object, as many as upstream tells; each becomes a Warning header."""
+
+
 class DecodeError(ValueError):
     """The JSON does not fit the kind; the message is that of Kubernetes' decoder."""
 
@@ -68,7 +72,8 @@ class Decoder:
         """Check and normalise an object, in place.
 
         Returns:
-            What it had and the kind has not, each as ``unknown field "spec.x"``, in document order.
+            What it had and the kind has not, each as ``unknown field "spec.x"``, in document order, each once and
+            MAX_REPORTED at most.
 
         Raises:
             DecodeError: a value has the wrong type or form.
@@ -78,7 +83,7 @@ class Decoder:
             self._decode(obj, "", unknown)
         except _Mismatch as e:
             raise DecodeError(f"json: cannot unmarshal {e.what} into Go value of type v1.{self.kind}") from None
-        return [f'unknown field "{path}"' for path in unknown]
+        return [f'unknown field "{path}"' for path in list(dict.fromkeys(unknown))[:MAX_REPORTED]]
 
 
 def cannot_be_handled(gvk: GVK, problem: str) -> str:

@@ -127,6 +127,12 @@ def test_unknown_fields_are_dropped_and_told_in_document_order() -> None:
     }
 
 
+def test_at_most_a_hundred_unknown_fields_are_told() -> None:
+    obj: Obj = {f"x{i}": i for i in range(200)}
+    assert len(DECODER.decode(obj)) == 100
+    assert obj == {"metadata": {}, "spec": {}}
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
