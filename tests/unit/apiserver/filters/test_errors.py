@@ -33,7 +33,7 @@ def answer_to(error: BaseException, accept: str = "") -> Response:
         pytest.param("", "application/json", id="nothing"),
         pytest.param("application/yaml", "application/yaml", id="yaml"),
         pytest.param("application/json, application/yaml", "application/json", id="json first"),
-        pytest.param("application/yaml;q=0.9, */*", "application/yaml", id="yaml first"),
+        pytest.param("application/yaml, */*;q=0.1", "application/yaml", id="yaml first"),
         pytest.param("text/html", "application/json", id="neither"),
         pytest.param("application/json;as=Table;g=meta.k8s.io;v=v1", "application/json", id="table"),
     ],
