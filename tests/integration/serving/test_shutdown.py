@@ -12,6 +12,7 @@ import pytest
 
 from controlplane.apiserver.server.health import HealthCheck
 from controlplane.apiserver.server.hooks import HookContext
+from controlplane.apiserver.server.lifecycle import Moment
 from controlplane.apiserver.server.routes import Route
 from controlplane.apiserver.server.server import ServerFailed
 from controlplane.client.request import Request, Response
@@ -20,6 +21,10 @@ from tests.aio import run
 from tests.integration.plane import config_in, running_plane
 
 WATCH = "/api/v1/namespaces/default/configmaps?watch=true"
+
+
+def reached(moment: Moment) -> bool:
+    return moment.reached
 
 
 def test_order_of_the_shutdown(tmp_path: Path) -> None:
@@ -76,12 +81,12 @@ def test_order_of_the_shutdown(tmp_path: Path) -> None:
                     assert await watch.content.read() == b"", "the watch ends as it should"
                     with pytest.raises(ConnectionRefusedError):
                         await asyncio.open_connection("127.0.0.1", plane.port)
-                    assert not moments.in_flight_drained.reached
+                    assert not reached(moments.in_flight_drained)
                     go.set()
                     assert await slow_request == b'"finished"'
                 await serving
-            assert moments.in_flight_drained.reached
-            assert moments.stopped_listening.reached
+            assert reached(moments.in_flight_drained)
+            assert reached(moments.stopped_listening)
             assert seen == ["hook"]
 
     run(scenario())
