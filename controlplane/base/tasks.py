@@ -40,6 +40,10 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
         raise cancelled
 
 
+class _Refused(RuntimeError):
+    """A task was to be started where none may be."""
+
+
 class TaskGroup:
     """Tasks of one block: ``async with TaskGroup("mirror") as group: group.start(follow(), name="follow")``.
 
@@ -64,7 +68,7 @@ class TaskGroup:
         """
         if self._parent is None or self._leaving or self._error is not None:
             coro.close()
-            raise RuntimeError(f"task group {self._name!r} takes no tasks now; refused {name!r}")
+            raise _Refused(f"task group {self._name!r} takes no tasks now; refused {name!r}")
         task = asyncio.get_running_loop().create_task(coro, name=f"{self._name}.{name}")
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -92,7 +96,7 @@ class TaskGroup:
         await cancel_and_wait(self._tasks)
         if self._error is None:
             return
-        if error is not None and not isinstance(error, asyncio.CancelledError):
+        if error is not None and not isinstance(error, (asyncio.CancelledError, _Refused)):
             _log_failure(self._name, self._error)
             return
         if cancelled is not None:

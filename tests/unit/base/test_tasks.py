@@ -127,6 +127,23 @@ def test_a_group_refuses_tasks_after_a_failure_and_outside_its_block() -> None:
     run(scenario())
 
 
+def test_a_start_after_a_failure_does_not_hide_the_failure() -> None:
+    async def block() -> None:
+        async with TaskGroup() as group:
+            task = group.start(boom(), name="boom")
+            while not task.done():
+                try:
+                    await asyncio.wait([task])
+                except asyncio.CancelledError:
+                    group.start(boom(), name="late")
+
+    async def scenario() -> None:
+        with pytest.raises(Boom, match="first"):
+            await block()
+
+    run(scenario())
+
+
 def test_tasks_carry_the_groups_name() -> None:
     async def scenario() -> str:
         async with TaskGroup("mirror") as group:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from controlplane.base.options import Loaded, OptionGroup, OptionsError, load
+from controlplane.base.options import Loaded, OptionGroup, OptionsError, load, options_of
 from tests.unit.base.options.demo import DemoOptions
 
 
@@ -339,3 +341,19 @@ def test_options_are_frozen_and_strict() -> None:
         demo().options.serving.port = 7
     with pytest.raises(ValueError, match="Extra inputs are not permitted"):
         DemoOptions.model_validate({"colour": "red"})
+
+
+WORDS = st.sampled_from(
+    [f"--{o.flag}" for o in options_of(DemoOptions)]
+    + ["--no-store.ratio", "-v", "--", "-", "--config=none", "x", "a=b"]
+)
+
+
+@given(st.lists(WORDS | st.builds("{}={}".format, WORDS, st.text(max_size=8)) | st.text(max_size=8), max_size=6))
+def test_any_command_line_loads_or_is_refused_with_lines(argv: list[str]) -> None:
+    found: tuple[str, ...] = ()
+    try:
+        load(DemoOptions, argv, environ={})
+    except OptionsError as error:
+        found = error.problems or ("",)
+    assert all(problem.strip() for problem in found)
