@@ -82,11 +82,11 @@ class X509Authenticator:
             raise unauthorized() from BadCredentials(
                 f"client certificate {certificate.serial} is not signed by a CA of the client CA file"
             )
-        known = _Known(certificate.not_before, certificate.not_after, _user(certificate, der))
-        if pool is self._pool:
-            if len(self._known) >= KNOWN_LIMIT:
-                self._known = {}
-            self._known[der] = known
+        if pool is not self._pool:  # changed meanwhile: the verdict is of the old one
+            return await self._judge(der)
+        if len(self._known) >= KNOWN_LIMIT:
+            self._known = {}
+        known = self._known[der] = _Known(certificate.not_before, certificate.not_after, _user(certificate, der))
         return known
 
 
