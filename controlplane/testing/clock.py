@@ -6,6 +6,7 @@
     assert clock.elapsed == 0.005       # exact
 
 With ``auto_advance`` (inside ``async with clock``) time jumps to the next sleeper as soon as nothing else can run.
+Leaving ``async with clock`` lets all who sleep go.
 
 Where it lies: it knows only its own sleepers. "Nothing else can run" means that the loop has turned ``SETTLE_TURNS``
 times without anybody going to sleep or waking; work that waits for sockets or threads takes real time, in which virtual
@@ -41,6 +42,7 @@ class FakeClock:
         self._order = count()
         self._activity = 0
         self._auto_advance = auto_advance
+        self._let_go = False
         self._added = asyncio.Event()
         self._owner: Owner | None = None
 
@@ -54,7 +56,7 @@ class FakeClock:
 
     async def sleep(self, seconds: float) -> None:
         """Return when time has advanced by ``seconds``; at the next turn if that is not positive."""
-        if seconds <= 0:
+        if seconds <= 0 or self._let_go:
             await asyncio.sleep(0)
             return
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -93,6 +95,13 @@ class FakeClock:
             quiet = quiet + 1 if self._activity == seen else 0
             seen = self._activity
 
+    def let_go(self) -> None:
+        """Hold nobody up any more: who sleeps wakes now, and who goes to sleep wakes at the next turn. So ends the
+        clock's context, that what sleeps while it is being stopped can stop."""
+        self._let_go = True
+        while self._next_due() is not None:
+            self._wake(self._elapsed)
+
     async def __aenter__(self) -> Self:
         self._owner = Owner("fake-clock")
         if self._auto_advance:
@@ -102,6 +111,7 @@ class FakeClock:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.let_go()
         if self._owner is not None:
             await self._owner.close()
 
