@@ -8,7 +8,7 @@ import uuid
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-from sortedcontainers import SortedDict  # type: ignore[import-untyped]  # it has no stubs
+from sortedcontainers import SortedList  # type: ignore[import-untyped]  # it has no stubs
 
 from controlplane.storage.errors import Unavailable
 from controlplane.storage.kv.api import KeyValue
@@ -28,7 +28,7 @@ FIRST_REVISION = 1
 
 
 class MemoryLog:
-    """Records by revision, and each key's revisions. See ``embedded.log.Log``."""
+    """Records by revision, each key's revisions, and the keys in order. See ``embedded.log.Log``."""
 
     version = f"memory, Python {sys.version.split()[0]}"
 
@@ -36,7 +36,9 @@ class MemoryLog:
         self._cluster_id = uuid.uuid4().hex
         self._records: dict[int, Record] = {}
         self._order: list[int] = []
-        self._revisions: SortedDict[bytes, list[int]] = SortedDict()
+        self._revisions: dict[bytes, list[int]] = {}
+        self._keys: SortedList[bytes] = SortedList()
+        self._new_keys: list[bytes] = []
         self._forgotten = 0
         self._size_bytes = 0
 
@@ -48,7 +50,12 @@ class MemoryLog:
         for record in batch.records:
             self._records[record.revision] = record
             self._order.append(record.revision)
-            self._revisions.setdefault(record.key, []).append(record.revision)
+            revisions = self._revisions.get(record.key)
+            if revisions is None:
+                self._revisions[record.key] = [record.revision]
+                self._new_keys.append(record.key)
+            else:
+                revisions.append(record.revision)
             self._size_bytes += len(record.key) + len(record.value or b"")
         done(None)
 
@@ -107,7 +114,7 @@ class MemoryLog:
         after: bytes = start
         while True:
             keys: list[bytes] = []
-            for key in self._revisions.irange(after, end, inclusive=(True, False)):
+            for key in self._sorted_keys().irange(after, end, inclusive=(True, False)):
                 keys.append(key)
                 if len(keys) == SLICE_ITEMS:
                     break
@@ -115,6 +122,13 @@ class MemoryLog:
                 return
             yield keys
             after = keys[-1] + b"\x00"
+
+    def _sorted_keys(self) -> SortedList[bytes]:
+        """Every key with a record, in order. New ones are sorted in when order is asked for, not when written."""
+        if self._new_keys:
+            self._keys.update(self._new_keys)
+            self._new_keys = []
+        return self._keys
 
     def _as_of(self, key: bytes, revision: int) -> KeyValue | None:
         revisions = self._revisions.get(key, ())
@@ -129,6 +143,7 @@ class MemoryLog:
         revisions.remove(record.revision)
         if not revisions:
             del self._revisions[record.key]
+            self._sorted_keys().remove(record.key)
 
 
 async def open_kv(location: str, options: KVOptions) -> EmbeddedKV:

@@ -18,7 +18,7 @@ from controlplane.storage.kv.embedded.hub import WatchHub
 from controlplane.storage.kv.embedded.index import LiveIndex
 from controlplane.storage.kv.embedded.leases import Leases
 from controlplane.storage.kv.embedded.log import Batch, Image, Log
-from controlplane.storage.kv.embedded.records import Record
+from controlplane.storage.kv.embedded.records import Record, new
 
 __all__ = ["Commits"]
 
@@ -80,7 +80,7 @@ class Commits:
         self._newest = revision = self._newest + 1
         if value is not None and not create_revision:
             create_revision = revision
-        record = Record(revision, key, value, create_revision, prev_revision, version, lease)
+        record = new(Record, (revision, key, value, create_revision, prev_revision, version, lease))
         self.pending[key] = record
         self._gathering.records.append(record)
         return revision

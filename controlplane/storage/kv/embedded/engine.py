@@ -19,13 +19,31 @@ from controlplane.storage.kv.embedded.commits import Commits
 from controlplane.storage.kv.embedded.hub import HubWatch, WatchHub, end_of
 from controlplane.storage.kv.embedded.leases import Leases
 from controlplane.storage.kv.embedded.log import Image, Log
-from controlplane.storage.kv.embedded.records import Record, key_value_of
+from controlplane.storage.kv.embedded.records import Record, key_value_of, new
 from controlplane.storage.kv.embedded.retention import Retention
 
 __all__ = ["EmbeddedKV"]
 
 REREAD_SECONDS = 1.0
 """Between attempts to read a store again whose medium failed."""
+
+
+class Pages:
+    """Remembers what is left after the last page of a range, so that reading on does not count the rest again."""
+
+    __slots__ = ("_asked", "_total")
+
+    def __init__(self) -> None:
+        self._asked: tuple[bytes, bytes | None, int] | None = None
+        self._total = 0
+
+    def total(self, start: bytes, stop: bytes | None, at: int) -> int | None:
+        """How many keys that range has, if it is what the last page left."""
+        return self._total if self._asked == (start, stop, at) else None
+
+    def next(self, start: bytes, stop: bytes | None, at: int, total: int) -> None:
+        """What a page leaves."""
+        self._asked, self._total = (start, stop, at), total
 
 
 class EmbeddedKV:
@@ -43,6 +61,7 @@ class EmbeddedKV:
         self._leases.load(image.leases)
         self._commits = Commits(log, self._hub, self._leases, image, self._on_failure)
         self._attached: dict[int, set[bytes]] = {}
+        self._pages = Pages()
         self._owner = Owner("kv")
         self._closing: asyncio.Task[None] | None = None
         self._attach_leased()
@@ -73,20 +92,19 @@ class EmbeddedKV:
         self, start: bytes, end: bytes, at: int, newest: int, limit: int, *, count_only: bool
     ) -> RangeResult:
         """One attempt at the snapshot ``at``; the floor may have overtaken it when this returns."""
-        stop = end_of(end) if end else start + b"\x00"
-        total = self._commits.index.count(start, stop) if at == newest else -1
-        if count_only:
-            return RangeResult([], newest, False, await self._log.count(start, stop, at) if total < 0 else total)
-        if not total:
-            return RangeResult([], newest, False, 0)
-        if not end and total > 0:
+        if not end and at == newest:
             items = await self._get(start)
-        else:
-            items = await self._log.snapshot(start, stop, at, limit)
+            return RangeResult([] if count_only else items, newest, False, len(items))
+        stop = end_of(end) if end else start + b"\x00"
+        if count_only:
+            return RangeResult([], newest, False, await self._log.count(start, stop, at))
+        items = await self._log.snapshot(start, stop, at, limit)
         if not limit or len(items) < limit:
             return RangeResult(items, newest, False, len(items))
-        if total < 0:
+        total = self._pages.total(start, stop, at)
+        if total is None:
             total = await self._log.count(start, stop, at)
+        self._pages.next(items[-1].key + b"\x00", stop, at, total - len(items))
         return RangeResult(items, newest, total > len(items), total)
 
     async def _get(self, key: bytes) -> list[KeyValue]:
@@ -137,7 +155,7 @@ class EmbeddedKV:
             self._attached.setdefault(lease, set()).add(key)
         revision = commits.add(key, value, create_revision, found, version + 1, lease=lease)
         await commits.join()
-        return TxnResult(True, revision, None)
+        return new(TxnResult, (True, revision, None))
 
     async def delete(self, key: bytes, *, expect: int) -> TxnResult:
         if expect <= 0:
