@@ -83,10 +83,10 @@ class APIEndpoints:
         Raises:
             APIError.
         """
-        tables, info = self._services.tables, request.info
-        if tables.current.group(info.group) is None and tables.complete:
+        info = request.info
+        target = find_target(self._services.tables, info, request.method)
+        if target is None:
             return _page_not_found()
-        target = find_target(tables, info, request.method)
         verb = info.verb
         if verb == "patch":
             patch_type(request.headers.get("Content-Type"))

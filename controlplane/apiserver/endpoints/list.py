@@ -31,8 +31,8 @@ __all__ = ["list_objects", "respond_list"]
 
 _BATCH_OBJECTS = 256
 """Joined into one piece of the answer: 256 KB of 1 KB objects."""
-_STRETCH_OBJECTS = 2048
-"""Joined before other work gets its turn: at under half a microsecond each, a millisecond."""
+_STRETCH_OBJECTS = 1024
+"""Joined before other work gets its turn: at a microsecond each, a millisecond."""
 _DECODED_STRETCH_OBJECTS = 128
 """The same where each object is decoded for a table: some ten microseconds each."""
 

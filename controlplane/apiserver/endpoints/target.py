@@ -6,10 +6,8 @@ paths and methods that have none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from controlplane.apimachinery.identity import Key
 from controlplane.apimachinery.resource import Strategy, Subresource
@@ -37,8 +35,7 @@ _METHODS: dict[Shape, dict[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """``namespace``: the object's or collection's; ``""`` for cluster-scoped resources and for all namespaces.
     ``name`` is ``""`` for a collection."""
 
@@ -57,17 +54,24 @@ class Target:
         return self.served.resource.strategy if self.subresource is None else self.subresource.strategy
 
 
-def find_target(tables: TableHolder, info: RequestInfo, method: str) -> Target:
+def find_target(tables: TableHolder, info: RequestInfo, method: str) -> Target | None:
     """Resolve a resource request.
+
+    Returns:
+        None if nobody serves the group: to upstream that is a path like any other that nobody knows.
 
     Raises:
         APIError: 404 no such resource or path; 405 not by this method; 503 not known yet.
     """
     served = tables.current.lookup(info.group, info.version, info.resource)
     if served is None:
-        raise not_yet_known() if not tables.complete else unknown_resource()
+        if not tables.complete:
+            raise not_yet_known()
+        if tables.current.group(info.group) is None:
+            return None
+        raise unknown_resource()
     target = _target(served, info)
-    allowed = _allowed(served.resource.verbs, target.shape, target.subresource.verbs if target.subresource else ())
+    allowed = _allowed(served, target)
     if not allowed:
         raise unknown_resource()
     if info.verb not in allowed.get(method, ()) and not _watches_object(target, info, method):
@@ -109,11 +113,15 @@ def _target(served: Served, info: RequestInfo) -> Target:
     return Target(served, shape, namespace, "")
 
 
-@lru_cache(maxsize=1024)
-def _allowed(verbs: tuple[str, ...], shape: Shape, subverbs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    has = set(subverbs if shape is Shape.SUBRESOURCE else verbs)
-    allowed = {method: tuple(v for v in of if v in has) for method, of in _METHODS[shape].items()}
-    return {method: of for method, of in allowed.items() if of}
+def _allowed(served: Served, target: Target) -> dict[str, tuple[str, ...]]:
+    """Methods and their verbs on this kind of path; none: there is no such path."""
+    key = (target.shape, target.subresource.name if target.subresource is not None else "")
+    allowed: dict[str, tuple[str, ...]] | None = served.memo.get(key)
+    if allowed is None:
+        has = served.resource.verbs if target.subresource is None else target.subresource.verbs
+        verbs = {method: tuple(v for v in of if v in has) for method, of in _METHODS[target.shape].items()}
+        allowed = served.memo[key] = {method: of for method, of in verbs.items() if of}
+    return allowed
 
 
 def method_not_allowed() -> APIError:

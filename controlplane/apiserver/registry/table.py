@@ -6,10 +6,12 @@ requested, and what is served is in discovery. A table is a pure function of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
+from controlplane.apimachinery.identity import GroupResource
 from controlplane.apimachinery.resource import Resource, ResourceVersion
 from controlplane.apimachinery.schema.decode import Decoder
 from controlplane.apiserver.registry.versions import version_order
@@ -22,13 +24,17 @@ DEFAULT_GROUP_PRIORITY = 1000
 
 
 class Served:
-    """One resource in one served version, and the storage of its objects. Immutable; compared by identity."""
+    """One resource in one served version, and the storage of its objects. Immutable; compared by identity.
 
-    __slots__ = ("_decoder", "gr", "gvk", "gvr", "resource", "storage", "version")
+    ``memo`` is for what others derive from it alone and want to keep as long as it is served.
+    """
+
+    __slots__ = ("_decoder", "gr", "gvk", "gvr", "memo", "resource", "storage", "version")
 
     def __init__(self, resource: Resource, version: ResourceVersion, storage: Storage) -> None:
         self.resource, self.version, self.storage = resource, version, storage
         self.gvr, self.gvk, self.gr = resource.gvr(version.name), resource.gvk(version.name), resource.gr
+        self.memo: dict[Any, Any] = {}
         self._decoder: Decoder | None = None
 
     @property
@@ -58,27 +64,27 @@ class ServedGroup:
         return next((v for v in self.versions if v.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
 class ResourceTable:
     """``groups``: in discovery's order (the core group ``""`` among them). ``routes``: by (group, version, plural)."""
 
-    groups: tuple[ServedGroup, ...] = ()
-    routes: Mapping[tuple[str, str, str], Served] = field(default_factory=lambda: MappingProxyType({}))
+    __slots__ = ("_by_name", "_storages", "groups", "routes")
+
+    def __init__(self, groups: Sequence[ServedGroup] = ()) -> None:
+        self.groups = tuple(groups)
+        self._by_name = {group.name: group for group in self.groups}
+        every = [served for group in self.groups for v in group.versions for served in v.resources.values()]
+        self.routes: Mapping[tuple[str, str, str], Served] = {served.gvr: served for served in every}
+        self._storages = {served.gr: served.storage for served in every}
 
     def lookup(self, group: str, version: str, plural: str) -> Served | None:
         return self.routes.get((group, version, plural))
 
     def group(self, name: str) -> ServedGroup | None:
-        return next((g for g in self.groups if g.name == name), None)
+        return self._by_name.get(name)
 
     def storage_of(self, group: str, plural: str) -> Storage | None:
         """The storage of a resource in whatever version it is served."""
-        found = self.group(group)
-        if found is not None:
-            for version in found.versions:
-                if served := version.resources.get(plural):
-                    return served.storage
-        return None
+        return self._storages.get(GroupResource(group, plural))
 
 
 EMPTY_TABLE = ResourceTable()
@@ -121,7 +127,7 @@ def build_table(
         for group, by_version in by_group.items()
     ]
     groups.sort(key=lambda g: (-priorities.get(g.name, DEFAULT_GROUP_PRIORITY), g.name))
-    return ResourceTable(tuple(groups), MappingProxyType(routes))
+    return ResourceTable(groups)
 
 
 class TableHolder:

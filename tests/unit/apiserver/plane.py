@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -104,6 +105,7 @@ async def running_plane(
     clock: Clock | None = None,
     wrap: Callable[[Any], Any] = lambda storage: storage,
     garbage_collection: bool = True,
+    source: random.Random | None = None,
 ) -> AsyncIterator[Plane]:
     """A plane that serves ``resources`` from an empty memory store; ``wrap`` may stand before each storage."""
     clock = clock or SystemClock()
@@ -120,6 +122,7 @@ async def running_plane(
             authorizer=Everyone(),
             clock=clock,
             garbage_collection=garbage_collection,
+            source=source,
         )
         yield Plane(endpoints, tables, Discovery(tables, lambda: "127.0.0.1:6443"), mirror)
     finally:
