@@ -85,6 +85,26 @@ async def in_one_snapshot(kv: EtcdKV, prefix: bytes) -> None:
     assert result.items[-1] == stored
 
 
+@pytest.mark.parametrize("page_items", [1, 399, 400, 799, 1000])
+@pytest.mark.parametrize("wanted", [0, 400, 1000, 1001])
+def test_pages_join_wherever_they_are_cut(etcd: str, page_items: int, wanted: int) -> None:
+    """Pages of 399 and 799 values end exactly with a piece: nothing but the count follows."""
+    prefix = b"/%s/" % secrets.token_hex(4).encode()
+    keys = [prefix + b"%04d" % n for n in range(1000)]
+
+    async def body() -> None:
+        cluster = Cluster(parse_location(etcd), None, 10)
+        for at in range(0, 1000, 100):
+            await put_together(etcd, keys[at : at + 100], 100)
+        request = pb.RangeRequest(key=prefix, range_end=prefix_end(prefix), limit=wanted)
+        result = await read_range(cluster, request, first_items=page_items, page_items=page_items)
+        assert [each.key for each in result.items] == keys[: wanted or 1000]
+        assert (result.total, result.more) == (1000, wanted == 400)
+        await cluster.close()
+
+    run(body())
+
+
 def test_a_snapshot_compacted_between_its_pages_is_told(etcd: str) -> None:
     """Who asked for the latest state may ask again; who asked for a revision must hear that it is gone."""
     prefix = b"/%s/" % secrets.token_hex(4).encode()

@@ -10,6 +10,10 @@ from grpc import StatusCode  # type: ignore[import-untyped]  # grpcio ships no t
 
 from controlplane.storage.errors import StoreUnusable, Unavailable
 from controlplane.storage.kv.backends import KVOptions, open_kv
+from controlplane.storage.kv.etcd.channel import Cluster
+from controlplane.storage.kv.etcd.compactor import Compactor
+from controlplane.storage.kv.etcd.location import parse_location
+from controlplane.testing.clock import FakeClock
 from tests.aio import run
 from tests.processes import free_port
 from tests.unit.storage.kv.etcd.scripted import Scripted, scripted
@@ -111,3 +115,29 @@ def test_nobody_there_makes_the_store_unusable_at_once() -> None:
     with pytest.raises(StoreUnusable, match="is etcd running there"):
         run(open_kv(f"etcd:127.0.0.1:{free_port()}", OPTIONS))
     assert time.monotonic() - begin < 1
+
+
+def test_the_first_turn_of_a_process_compacts_nothing() -> None:
+    async def body() -> None:
+        async with scripted(Scripted()) as script:
+            cluster = Cluster(parse_location(script.endpoint), None, 1)
+            compactor = Compactor(cluster, FakeClock(), 300)
+            assert await compactor.round() == 0
+            assert script.requests == [TXN]
+            await cluster.close()
+
+    run(body())
+
+
+def test_the_state_is_told_though_a_member_is_away() -> None:
+    async def body() -> None:
+        async with scripted(Scripted(version="3.6.1")) as one, scripted(Scripted(version="3.6.1")) as two:
+            kv = await open_kv(f"etcd:{one.endpoint},{two.endpoint}", KVOptions(history_seconds=0))
+            two.mute = True
+            begin = time.monotonic()
+            status = await kv.status()
+            assert time.monotonic() - begin < 5 < KVOptions().request_seconds
+            assert (status.version, status.cluster_id, status.revision) == ("etcd 3.6.1", "c1", 10)
+            await kv.close()
+
+    run(body())

@@ -10,8 +10,10 @@ from grpc import StatusCode  # type: ignore[import-untyped]  # grpcio ships no t
 
 from controlplane.storage.errors import Compacted, FutureRevision, StorageError, Unavailable
 from controlplane.storage.kv.api import WatchBatch
-from controlplane.storage.kv.backends import KVOptions, open_kv
+from controlplane.storage.kv.backends import KVOptions
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
+from controlplane.storage.kv.etcd.kv import open_kv
+from controlplane.storage.kv.etcd.watch import BACKLOG, EtcdWatch
 from tests.aio import run
 from tests.unit.storage.kv.etcd.scripted import Scripted, event, header, scripted
 
@@ -24,7 +26,7 @@ def watched(script: Scripted, *, start: int = 11, batches: int = 1, ask: bool = 
 
     async def body() -> list[WatchBatch]:
         async with scripted(script):
-            kv = await open_kv(f"etcd:{script.endpoint}", OPTIONS)
+            kv = await open_kv(f"{script.endpoint}", OPTIONS)
             try:
                 async with kv.watch(b"/", start) as watch:
                     if ask:
@@ -82,7 +84,7 @@ def test_revisions_that_go_back_raise() -> None:
 
     async def body() -> None:
         async with scripted(Scripted(sends=events)) as script:
-            kv = await open_kv(f"etcd:{script.endpoint}", OPTIONS)
+            kv = await open_kv(f"{script.endpoint}", OPTIONS)
             async with kv.watch(b"/", 11) as watch:
                 assert (await anext(watch)).revision == 12
                 for _ in range(2):
@@ -141,7 +143,7 @@ def test_requested_progress_is_neither_asked_for_nor_believed_before_the_repair(
 def test_progress_is_believed_only_if_all_members_can_be(versions: tuple[str, str]) -> None:
     async def body() -> tuple[bool, bool]:
         async with scripted(Scripted(version=versions[0])) as one, scripted(Scripted(version=versions[1])) as two:
-            kv = await open_kv(f"etcd:{one.endpoint},{two.endpoint}", OPTIONS)
+            kv = await open_kv(f"{one.endpoint},{two.endpoint}", OPTIONS)
             both = kv.trustworthy_progress
             one.version = two.version = "3.6.1"
             await kv.status()
@@ -159,7 +161,7 @@ def test_progress_is_believed_only_if_all_members_can_be(versions: tuple[str, st
 def test_closing_the_store_ends_a_waiting_watch(give_up: Callable[[asyncio.Task[WatchBatch]], object]) -> None:
     async def body() -> None:
         async with scripted(Scripted()) as script:
-            kv = await open_kv(f"etcd:{script.endpoint}", OPTIONS)
+            kv = await open_kv(f"{script.endpoint}", OPTIONS)
             async with kv.watch(b"/", 11) as watch:
                 waiting = asyncio.ensure_future(anext(watch))
                 await asyncio.sleep(0)
@@ -169,5 +171,57 @@ def test_closing_the_store_ends_a_waiting_watch(give_up: Callable[[asyncio.Task[
                     await waiting
                 with pytest.raises(Unavailable):
                     await anext(watch)
+
+    run(body())
+
+
+def test_a_member_that_loses_a_watch_is_left() -> None:
+    async def body() -> None:
+        lost = Scripted(ending=(StatusCode.UNAVAILABLE, "etcdserver: no leader"))
+        async with scripted(lost) as one, scripted(Scripted(revision=12)) as two:
+            kv = await open_kv(f"{one.endpoint},{two.endpoint}", OPTIONS)
+            async with kv.watch(b"/", 11) as watch:
+                with pytest.raises(Unavailable):
+                    await anext(watch)
+            assert await kv.revision() == 12
+            async with kv.watch(b"/", 11):
+                assert len(two.creates) == 1
+            await kv.close()
+
+    run(body())
+
+
+def test_asking_a_lost_watch_for_progress_is_harmless(caplog: pytest.LogCaptureFixture) -> None:
+    async def body() -> None:
+        async with scripted(Scripted(ending=(StatusCode.UNAVAILABLE, "etcdserver: no leader"))) as script:
+            kv = await open_kv(f"{script.endpoint}", OPTIONS)
+            async with kv.watch(b"/", 11) as watch:
+                for _ in range(3):
+                    await watch.request_progress()
+                    with pytest.raises(Unavailable, match="no leader"):
+                        await anext(watch)
+                    await asyncio.sleep(0.01)  # for the request to be tried
+            await kv.close()
+
+    run(body())
+    assert caplog.records == []
+
+
+def test_only_so_much_is_read_ahead_of_a_slow_consumer() -> None:
+    revisions = range(11, 2011)
+    sends = [pb.WatchResponse(header=header(r), events=[event(b"/a", r)]) for r in revisions]
+
+    async def body() -> None:
+        async with scripted(Scripted(sends=sends)) as script:
+            kv = await open_kv(f"{script.endpoint}", OPTIONS)
+            watch = EtcdWatch(kv._cluster, b"/", 11, prev=False)
+            async with watch:
+                seen = [(await anext(watch)).revision]
+                await asyncio.sleep(0.05)
+                assert len(watch._backlog) <= BACKLOG
+                while len(seen) < len(revisions):
+                    seen.append((await anext(watch)).revision)
+                assert seen == list(revisions)
+            await kv.close()
 
     run(body())
