@@ -196,6 +196,7 @@ def test_asking_a_lost_watch_for_progress_is_harmless(caplog: pytest.LogCaptureF
         async with scripted(Scripted(ending=(StatusCode.UNAVAILABLE, "etcdserver: no leader"))) as script:
             kv = await open_kv(f"{script.endpoint}", OPTIONS)
             async with kv.watch(b"/", 11) as watch:
+                await asyncio.sleep(0.01)  # for the stream to end
                 for _ in range(3):
                     await watch.request_progress()
                     with pytest.raises(Unavailable, match="no leader"):
