@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from controlplane.apimachinery.identity import GVR, Key
-from controlplane.apimachinery.user import UserInfo
+from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.base.tasks import TaskGroup
 from controlplane.client.errors import Unreachable
 from controlplane.client.loopback import LoopbackClient
@@ -52,7 +52,7 @@ class Candidate:
     requests: list[Request] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        client = LoopbackClient(self._way, UserInfo(name=self.name), clock=self.clock, retries=0)
+        client = LoopbackClient(self._way, UserInfo(name=self.name, groups=(MASTERS_GROUP,)), clock=self.clock, retries=0)
         self.elector = LeaderElector(
             ResourceClient(client, LEASES, namespaced=True),
             LEASE,
