@@ -15,16 +15,13 @@ from controlplane.storage.kv.api import KeyValue
 from controlplane.storage.kv.backends import KVOptions
 from controlplane.storage.kv.embedded.engine import EmbeddedKV
 from controlplane.storage.kv.embedded.index import LiveIndex
-from controlplane.storage.kv.embedded.log import Batch, Changes, Image
+from controlplane.storage.kv.embedded.log import FIRST_REVISION, Batch, Changes, Image
 from controlplane.storage.kv.embedded.records import Record, key_value_of
 
 __all__ = ["MemoryLog", "open_kv"]
 
 SLICE_ITEMS = 1_000
 """Rows walked between two turns of the loop, about 1 ms."""
-
-FIRST_REVISION = 1
-"""An empty store's revision, as etcd has it: 0 means "any" to clients."""
 
 
 class MemoryLog:

@@ -166,6 +166,30 @@ async def no_increment_is_lost(check: Scenario) -> None:
     assert (counter.value, counter.version) == (b"12", 13)
 
 
+async def a_refused_create_names_what_stood_in_its_way(check: Scenario) -> None:
+    """Also when that is deleted, and created again, and compacted meanwhile: condition and answer are one step."""
+    done = False
+
+    async def come_and_go() -> None:
+        nonlocal done
+        for _ in range(30):
+            result = await check.kv.put(check.key("a"), b"1", expect=ABSENT)
+            if not result.succeeded:
+                assert result.current is not None, "refused to create, and nothing was there"
+                result = await check.kv.delete(check.key("a"), expect=result.current.mod_revision)
+                assert result.succeeded or result.current is None or result.current.mod_revision == result.revision
+            await check.kv.compact(await check.kv.revision())
+        done = True
+
+    async def insist() -> None:
+        while not done:
+            result = await check.kv.put(check.key("a"), b"2", expect=ABSENT)
+            assert result.succeeded or result.current is not None, "refused to create, and nothing was there"
+            await asyncio.sleep(0)
+
+    await asyncio.gather(come_and_go(), *(insist() for _ in range(4)))
+
+
 async def a_cancelled_write_is_whole_or_absent(check: Scenario) -> None:
     writes = [asyncio.ensure_future(check.kv.put(check.key(f"k{n}"), b"v", expect=ABSENT)) for n in range(20)]
     await asyncio.sleep(0)
@@ -199,5 +223,6 @@ CHECKS = (
     one_creator_wins,
     one_updater_or_deleter_wins,
     no_increment_is_lost,
+    a_refused_create_names_what_stood_in_its_way,
     a_cancelled_write_is_whole_or_absent,
 )

@@ -19,7 +19,7 @@ from controlplane.storage.kv.embedded.commits import Commits
 from controlplane.storage.kv.embedded.hub import HubWatch, WatchHub, end_of
 from controlplane.storage.kv.embedded.leases import Leases
 from controlplane.storage.kv.embedded.log import Image, Log
-from controlplane.storage.kv.embedded.records import Record, key_value_of, new
+from controlplane.storage.kv.embedded.records import Entry, Record, key_value_of, new
 from controlplane.storage.kv.embedded.retention import Retention
 
 __all__ = ["EmbeddedKV"]
@@ -93,8 +93,9 @@ class EmbeddedKV:
     ) -> RangeResult:
         """One attempt at the snapshot ``at``; the floor may have overtaken it when this returns."""
         if not end and at == newest:
-            items = await self._get(start)
-            return RangeResult([] if count_only else items, newest, False, len(items))
+            if count_only:
+                return RangeResult([], newest, False, int(self._commits.index.get(start) is not None))
+            return await self._get(start)
         stop = end_of(end) if end else start + b"\x00"
         if count_only:
             return RangeResult([], newest, False, await self._log.count(start, stop, at))
@@ -107,15 +108,24 @@ class EmbeddedKV:
         self._pages.next(items[-1].key + b"\x00", stop, at, total - len(items))
         return RangeResult(items, newest, total > len(items), total)
 
-    async def _get(self, key: bytes) -> list[KeyValue]:
-        """The newest committed value, read by its revision; none if it was forgotten while being read."""
-        entry = self._commits.index.get(key)
-        if entry is None:
-            return []
+    async def _get(self, key: bytes) -> RangeResult:
+        """The newest committed value, with the revision at which it was the newest."""
+        while True:
+            revision, entry = self._hub.revision, self._commits.index.get(key)
+            if entry is None:
+                return RangeResult([], revision, False, 0)
+            kv = await self._value(entry)
+            if kv is not None:
+                return RangeResult([kv], revision, False, 1)
+
+    async def _value(self, entry: Entry) -> KeyValue | None:
+        """The value that an entry of the live index stands for; None if it was replaced and forgotten meanwhile."""
         records = await self._log.records((entry[0],))
-        if not records and self._commits.index.get(key) == entry:
-            raise Unavailable(f"the log has lost revision {entry[0]} of {key!r}; check the store")
-        return [kv for record in records if (kv := key_value_of(record)) is not None]
+        if records:
+            return key_value_of(records[0])
+        if self._commits.index.get(entry[4]) == entry:
+            raise Unavailable(f"the log has lost revision {entry[0]} of {entry[4]!r}; check the store")
+        return None
 
     async def revision(self) -> int:
         self._require_ready()
@@ -141,16 +151,21 @@ class EmbeddedKV:
         if lease and lease not in self._leases:
             raise ValueError(f"unknown lease {lease}")
         commits = self._commits
-        record = commits.pending.get(key)
-        if record is not None:
-            found = record.revision if record.version else 0
-            create_revision, version = record.create_revision, record.version
-        elif (entry := commits.index.get(key)) is not None:
-            found, create_revision, version, _, _ = entry
-        else:
-            found = create_revision = version = 0
-        if found != expect:
-            return await self._refuse(key, record)
+        while True:
+            record = commits.pending.get(key)
+            entry = None
+            if record is not None:
+                found = record.revision if record.version else 0
+                create_revision, version = record.create_revision, record.version
+            elif (entry := commits.index.get(key)) is not None:
+                found, create_revision, version, _, _ = entry
+            else:
+                found = create_revision = version = 0
+            if found == expect:
+                break
+            refusal = await self._refuse(record, entry)
+            if refusal is not None:
+                return refusal
         if lease:
             self._attached.setdefault(lease, set()).add(key)
         revision = commits.add(key, value, create_revision, found, version + 1, lease=lease)
@@ -160,34 +175,39 @@ class EmbeddedKV:
     async def delete(self, key: bytes, *, expect: int) -> TxnResult:
         if expect <= 0:
             raise ValueError(f"delete expects a revision, not {expect}")
+        commits = self._commits
+        current: KeyValue | None = None
         while True:
             self._require_ready()
-            commits = self._commits
             record, entry = commits.pending.get(key), commits.index.get(key)
             if record is not None:
                 found, current = record.revision if record.version else 0, key_value_of(record)
             else:
-                found, current = entry[0] if entry is not None else 0, None
+                found = entry[0] if entry is not None else 0
             if found != expect:
-                return await self._refuse(key, record)
-            if current is None:
+                refusal = await self._refuse(record, entry)
+                if refusal is not None:
+                    return refusal
+            elif current is not None and current.mod_revision == found:
+                revision = commits.add(key, None, 0, found, 0)
+                await commits.join()
+                return TxnResult(True, revision, current)
+            elif entry is not None:
                 # The answer carries the old value: read it first, then judge again.
-                items = await self._get(key)
-                if commits.pending.get(key) is not None or commits.index.get(key) != entry:
-                    continue
-                self._require_ready()
-                current = items[0]
-            revision = commits.add(key, None, 0, found, 0)
-            await commits.join()
-            return TxnResult(True, revision, current)
+                current = await self._value(entry)
 
-    async def _refuse(self, key: bytes, judged_by: Record | None) -> TxnResult:
-        """Answer a failed condition with what is stored, once that is durable."""
-        if judged_by is not None:
-            await self._commits.settled(judged_by)
-            return TxnResult(False, self._hub.revision, key_value_of(judged_by))
-        stored = await self.range(key, b"")
-        return TxnResult(False, stored.revision, stored.items[0] if stored.items else None)
+    async def _refuse(self, record: Record | None, entry: Entry | None) -> TxnResult | None:
+        """Answer a failed condition with what it was judged against, once that is durable. None: that was replaced
+        and forgotten before its value could be read, so judge again."""
+        if record is not None:
+            await self._commits.settled(record)
+            return TxnResult(False, self._hub.revision, key_value_of(record))
+        revision = self._hub.revision
+        if entry is None:
+            return TxnResult(False, revision, None)
+        kv = await self._value(entry)
+        self._require_ready()
+        return TxnResult(False, revision, kv) if kv is not None else None
 
     async def compact(self, revision: int) -> None:
         self._require_ready()

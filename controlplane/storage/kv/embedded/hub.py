@@ -122,7 +122,7 @@ class HubWatch:
         self._hub = hub
         self._prefix = prefix
         self._end = end_of(prefix_end(prefix))
-        self._delivered = start - 1
+        self._delivered = max(0, start - 1)
         self._behind = True
         self._progress = False
         self._error: StorageError | None = None

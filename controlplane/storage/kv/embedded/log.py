@@ -17,7 +17,10 @@ from controlplane.storage.kv.api import KeyValue
 from controlplane.storage.kv.embedded.index import LiveIndex
 from controlplane.storage.kv.embedded.records import Record
 
-__all__ = ["Batch", "Changes", "Image", "Log"]
+__all__ = ["FIRST_REVISION", "Batch", "Changes", "Image", "Log"]
+
+FIRST_REVISION = 1
+"""An empty store's revision, as etcd has it: 0 means "any" to clients."""
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controlplane.storage.kv.sqlite.schema import FIRST_REVISION
+from controlplane.storage.kv.embedded.log import FIRST_REVISION
 
 __all__ = ["INVARIANTS"]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from controlplane.storage.errors import StoreUnusable, Unavailable
 from controlplane.storage.kv.backends import KVOptions
 from controlplane.storage.kv.embedded.engine import EmbeddedKV
+from controlplane.storage.kv.embedded.log import FIRST_REVISION
 from controlplane.storage.kv.sqlite import schema
 from controlplane.storage.kv.sqlite.errors import refused_open
 from controlplane.storage.kv.sqlite.lock import StoreLock
@@ -102,7 +103,7 @@ def _create(path: Path) -> None:
             connection.execute("BEGIN EXCLUSIVE")
             for statement in schema.CREATE:
                 connection.execute(statement)
-            first = (uuid.uuid4().hex, schema.FIRST_REVISION)
+            first = (uuid.uuid4().hex, FIRST_REVISION)
             connection.execute("INSERT INTO meta VALUES (1, ?, ?, 0, 0)", first)
             connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from contextlib import closing
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -77,10 +79,31 @@ def test_a_file_in_the_way_of_the_directory_is_named(tmp_path: Path) -> None:
     assert "Not a directory" in refused(tmp_path / "file" / "store.db")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere: permissions on the store are not tested")
-def test_a_directory_that_may_not_be_written_is_named(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    assert "write permission" in refused(tmp_path / "store.db")
+@contextmanager
+def without_privileges() -> Iterator[None]:
+    """Be somebody who owns nothing here, if this is root."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+@pytest.mark.parametrize("target", ["directory", "file"])
+def test_what_may_not_be_written_is_named(target: str) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        path = Path(home) / "store.db"
+        if target == "file":
+            path.touch(mode=0o444)
+            path.with_name("store.db.lock").touch()
+            path.with_name("store.db.lock").chmod(0o666)
+        Path(home).chmod(0o555)
+        with without_privileges():
+            message = refused(path)
+        Path(home).chmod(0o700)
+    assert "write permission" in message
 
 
 def test_what_is_not_a_database_is_left_alone(tmp_path: Path) -> None:
