@@ -32,7 +32,7 @@ class Scripted:
 
     ``refuse``: the status with which every unary request ends. ``mute``: none is answered, and ``muted`` is set by the
     first. ``sends``: what a watch sends after ``created``; then the stream ends with ``ending`` (None: stays open).
-    ``progress``: the answer to a request for it.
+    ``progress``: the answer to a request for it; ``ends_when_asked``: the stream ends with that request instead.
     """
 
     version: str = "3.5.21"
@@ -43,6 +43,7 @@ class Scripted:
     sends: list[pb.WatchResponse] = field(default_factory=list)
     ending: tuple[grpc.StatusCode, str] | None = None
     progress: pb.WatchResponse | None = None
+    ends_when_asked: bool = False
     metadata: dict[str, str] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     creates: list[pb.WatchCreateRequest] = field(default_factory=list)
@@ -66,8 +67,10 @@ class Scripted:
                 await context.write(self.created.SerializeToString())
                 for response in self.sends:
                     await context.write(response.SerializeToString())
-                if self.ending is not None:
+                if self.ending is not None and not self.ends_when_asked:
                     await context.abort(*self.ending)
+            elif self.ending is not None:
+                await context.abort(*self.ending)
             elif self.progress is not None:
                 await context.write(self.progress.SerializeToString())
 
