@@ -14,7 +14,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 
-from aiohttp import web
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import StreamResponse as AiohttpResponse
 
 from controlplane.apiserver.server.listen.compress import THRESHOLD_BYTES, Compressor, accepts_gzip
 from controlplane.apiserver.server.listen.connection import Connection
@@ -37,7 +38,7 @@ ONE_WRITE_BYTES = 64 * 1024
 _LAST_CHUNK = b"0\r\n\r\n"
 
 
-class CompleteAnswer(web.StreamResponse):
+class CompleteAnswer(AiohttpResponse):
     """A whole answer. ``closing`` says whether the server wants connections to end."""
 
     def __init__(self, response: Response, compressor: Compressor, *, closing: bool) -> None:
@@ -48,7 +49,7 @@ class CompleteAnswer(web.StreamResponse):
     def keep_alive(self) -> bool:
         return not self._closing
 
-    async def prepare(self, request: web.BaseRequest) -> None:
+    async def prepare(self, request: BaseRequest) -> None:
         transport = request.transport
         if transport is None:
             raise ConnectionResetError
@@ -77,7 +78,7 @@ class CompleteAnswer(web.StreamResponse):
         """All is written by ``prepare``."""
 
 
-class StreamAnswer(web.StreamResponse):
+class StreamAnswer(AiohttpResponse):
     """An answer whose body is written over time. ``opened`` and ``ended`` tell the listener of the sink."""
 
     def __init__(
@@ -95,7 +96,7 @@ class StreamAnswer(web.StreamResponse):
     def keep_alive(self) -> bool:
         return not self._closing
 
-    async def prepare(self, request: web.BaseRequest) -> None:
+    async def prepare(self, request: BaseRequest) -> None:
         transport = request.transport
         if transport is None:
             raise ConnectionResetError
@@ -134,7 +135,7 @@ def _asks_to_close(headers: Sequence[tuple[str, str]]) -> bool:
     return any(name == "Connection" for name, _ in headers)
 
 
-def _compressible(request: web.BaseRequest, response: Response) -> bool:
+def _compressible(request: BaseRequest, response: Response) -> bool:
     """Whether this client gets gzip of this answer: it asked, its HTTP has chunks, and nobody encoded it yet."""
     asked = request.headers.get("Accept-Encoding")
     if not asked or request.version.minor == 0 or not accepts_gzip(asked):
@@ -165,7 +166,7 @@ def _slices(body: bytes | Sequence[bytes]) -> Iterator[bytes]:
         yield b"".join(pending)
 
 
-async def _write_slice(request: web.BaseRequest, transport: asyncio.Transport, piece: bytes) -> None:
+async def _write_slice(request: BaseRequest, transport: asyncio.Transport, piece: bytes) -> None:
     """Write, then wait until the client keeps up, and let others run in any case."""
     if transport.is_closing():
         raise ConnectionResetError
@@ -175,7 +176,7 @@ async def _write_slice(request: web.BaseRequest, transport: asyncio.Transport, p
 
 
 async def _write_compressed(
-    request: web.BaseRequest,
+    request: BaseRequest,
     transport: asyncio.Transport,
     first: bytes,
     slices: Iterator[bytes],

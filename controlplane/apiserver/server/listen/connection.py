@@ -9,7 +9,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import Response, StreamResponse
+from aiohttp.web_server import Server
 
 from controlplane.apiserver.server.listen.peer import ConnectionPeer, address_text
 from controlplane.apiserver.server.listen.sink import ConnectionSink
@@ -22,7 +25,7 @@ log = logs.get(__name__)
 _TOO_LARGE = frozenset({"LineTooLong"})
 
 
-class Connection(web.RequestHandler):
+class Connection(RequestHandler):
     """aiohttp's protocol of one connection. ``peer`` and ``remote`` are set while it is connected; ``sink`` while a
     stream is written."""
 
@@ -31,7 +34,7 @@ class Connection(web.RequestHandler):
     peer: ConnectionPeer
     remote: str
 
-    def __init__(self, manager: web.Server, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
+    def __init__(self, manager: Server, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(manager, loop=loop, **options)
         self.sink: ConnectionSink | None = None
 
@@ -52,11 +55,11 @@ class Connection(web.RequestHandler):
 
     def handle_error(
         self,
-        request: web.BaseRequest,
+        request: BaseRequest,
         status: int = 500,
         exc: BaseException | None = None,
         message: str | None = None,
-    ) -> web.StreamResponse:
+    ) -> StreamResponse:
         """Answer what never reached the handler: bytes that are not HTTP, a head that is too long."""
         if status >= 500:  # nothing above lets an exception through; if it does, it is ours to explain
             log.error("request failed outside of the filters", exc_info=exc)
@@ -64,7 +67,7 @@ class Connection(web.RequestHandler):
             status = 431
         log.debug("request refused by the HTTP parser", status=status, error=exc, source=self.remote)
         phrase = {400: "Bad Request", 431: "Request Header Fields Too Large"}.get(status, "Internal Server Error")
-        answer = web.Response(status=status, text=f"{status} {phrase}")
+        answer = Response(status=status, text=f"{status} {phrase}")
         answer.force_close()
         return answer
 
@@ -73,7 +76,7 @@ class Connection(web.RequestHandler):
         log.error("connection failed", why=str(args[0]) if args else "", exc_info=keys.get("exc_info"))
 
 
-class ConnectionServer(web.Server):
+class ConnectionServer(Server):
     """aiohttp's low-level server, making ``Connection`` protocols. ``options`` are the protocol's settings."""
 
     def __init__(self, handler: Any, **options: Any) -> None:

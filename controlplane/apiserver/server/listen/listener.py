@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from time import monotonic
 from urllib.parse import unquote
 
-from aiohttp import web
+from aiohttp.web_protocol import RequestPayloadError
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import StreamResponse as AiohttpResponse
 
 from controlplane.apimachinery.status import bad_request
 from controlplane.apiserver.server.listen.accept import Acceptor
@@ -129,7 +131,7 @@ class Listener:
             await self._server.shutdown(seconds)
         self._compressor.close()
 
-    async def _serve(self, raw: web.BaseRequest) -> web.StreamResponse:
+    async def _serve(self, raw: BaseRequest) -> AiohttpResponse:
         connection = raw.protocol
         assert isinstance(connection, Connection)
         response = await self._handler(self._request(raw, connection))
@@ -137,7 +139,7 @@ class Listener:
             return StreamAnswer(response, closing=self.closing, opened=self._sinks.add, ended=self._sinks.discard)
         return CompleteAnswer(response, self._compressor, closing=self.closing)
 
-    def _request(self, raw: web.BaseRequest, connection: Connection) -> Request:
+    def _request(self, raw: BaseRequest, connection: Connection) -> Request:
         target = raw.raw_path
         if not target.startswith("/"):  # absolute form, as sent to proxies
             target = raw.rel_url.raw_path_qs
@@ -159,7 +161,7 @@ class _Body:
 
     __slots__ = ("_limit", "_raw")
 
-    def __init__(self, raw: web.BaseRequest, limit_bytes: int) -> None:
+    def __init__(self, raw: BaseRequest, limit_bytes: int) -> None:
         self._raw, self._limit = raw, limit_bytes
 
     async def read(self) -> bytes:
@@ -177,6 +179,6 @@ class _Body:
                 if size > limit:
                     raise BodyTooLarge(limit)
                 pieces.append(piece)
-        except web.RequestPayloadError as error:
+        except RequestPayloadError as error:
             raise bad_request(f"the request's body could not be read: {error}") from error
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
