@@ -77,8 +77,6 @@ class ClientConfig:
                     both.flush()
                     context.load_cert_chain(both.name)
         except (ssl.SSLError, ValueError) as e:
-            raise KubeconfigError(
-                f"{self.server}: certificate authority, client certificate or key unusable: {e}"
-            ) from e
+            raise KubeconfigError(f"{self.server}: authority, client certificate or key cannot be used: {e}") from e
         context.set_alpn_protocols(["http/1.1"])
         return context
