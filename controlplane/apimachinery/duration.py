@@ -23,10 +23,12 @@ _NANOSECONDS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_NUMBER = re.compile(r"[0-9]*(?:\.[0-9]*)?")
-_UNIT = re.compile(r"[^.0-9]*")
+_PART = re.compile(r"([0-9]*(?:\.[0-9]*)?)([^.0-9]*)")
 _LIMIT_NANOSECONDS = 2**63
 """Durations are 64-bit counts of nanoseconds: a little over 292 years."""
+
+_LONGEST_TEXT = 256
+"""Go has no bound; nobody writes a longer one."""
 
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 24 * 3600, 365 * 24 * 3600
 
@@ -40,32 +42,33 @@ def parse_duration(text: str) -> float:
     Raises:
         ValueError: with Go's message.
     """
-    rest = text[1:] if text[:1] in {"+", "-"} else text
-    if rest == "0":
+    at = 1 if text[:1] in {"+", "-"} else 0
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"time: invalid duration {_quoted(text)}")
+    if text[at:] == "0":
         return 0.0
-    if not rest:
+    if at == len(text):
         raise ValueError(f"time: invalid duration {_quoted(text)}")
     total = 0
-    while rest:
-        number = _NUMBER.match(rest)
-        assert number is not None
-        whole, _, fraction = number[0].partition(".")
+    while at < len(text):
+        part = _PART.match(text, at)
+        assert part is not None  # it matches the empty text
+        number, unit = part.groups()
+        whole, _, fraction = number.partition(".")
         if not whole and not fraction:
             raise ValueError(f"time: invalid duration {_quoted(text)}")
-        rest = rest[number.end() :]
-        unit = _UNIT.match(rest)
-        assert unit is not None
-        if not unit[0]:
+        if not unit:
             raise ValueError(f"time: missing unit in duration {_quoted(text)}")
-        scale = _NANOSECONDS.get(unit[0])
+        scale = _NANOSECONDS.get(unit)
         if scale is None:
-            raise ValueError(f"time: unknown unit {_quoted(unit[0])} in duration {_quoted(text)}")
-        rest = rest[unit.end() :]
-        total += int(whole[:20] or "0") * scale
-        fraction = fraction[:18]
-        total += int(fraction or "0") * scale // 10 ** len(fraction)
-        if len(whole.lstrip("0")) > 19 or total > _LIMIT_NANOSECONDS:
+            raise ValueError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
+        whole, fraction = whole.lstrip("0"), fraction[:18]
+        if len(whole) > 19:
             raise ValueError(f"time: invalid duration {_quoted(text)}")
+        total += int(whole or "0") * scale + int(fraction or "0") * scale // 10 ** len(fraction)
+        if total > _LIMIT_NANOSECONDS:
+            raise ValueError(f"time: invalid duration {_quoted(text)}")
+        at = part.end()
     negative = text[0] == "-"
     if total == _LIMIT_NANOSECONDS and not negative:
         raise ValueError(f"time: invalid duration {_quoted(text)}")
@@ -74,6 +77,8 @@ def parse_duration(text: str) -> float:
 
 def _quoted(text: str) -> str:
     """Go's quoting of what may not be printed: bytes above ASCII as escapes."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     shown = "".join(
         "\\" + c if c in {'"', "\\"} else c if " " <= c <= "~" else "".join(f"\\x{b:02x}" for b in c.encode())
         for c in text

@@ -4,7 +4,8 @@ A document becomes what its JSON would be: keys are strings, times are text (JSO
 text, infinities are refused. Only the first document counts. What a document stands for is bounded: aliases must not
 multiply it, and it may be nested as deep as JSON may.
 
-Reading costs about 1 ms for 1 KB: JSON is tried first wherever a body may be either.
+Reading costs about half a millisecond for 1 KB of small values, a hundred times what JSON does: JSON is tried first
+wherever a text may be either, and a server reads large texts off its loop.
 
 Source: the dialect of sigs.k8s.io/yaml (YAML 1.1 without base 60, to JSON).
 """

@@ -133,37 +133,17 @@ def _int64(text: str) -> int | None:
 
 # ---- text to tokens
 
-_TOKEN = re.compile(r"[ \t\r\n]*(?:(?P<end>\Z|\0)|(?P<symbol>[=!(),<>]+)|(?P<word>[^=!(),<> \t\r\n\0]+))")
-_SYMBOLS = frozenset({")", ",", "!", "==", "=", ">", "<", "!=", "("})
-_END = ("end", "")
+_TOKEN = re.compile(r"==|!=|[=!(),<>]|[^=!(),<> \t\r\n]+")
+_KINDS = {symbol: symbol for symbol in ("==", "!=", "=", "!", "(", ")", ",", "<", ">")} | {"": "end"}
+"""What a token is, by its text; all others are words."""
 _Token = tuple[str, str]
-"""Kind and text. Kinds: ``word``, ``end``, ``error``, ``in``, ``notin``, or the symbol itself."""
+"""Kind and text."""
 
 
-def _tokens(text: str) -> list[_Token]:
-    tokens: list[_Token] = []
-    at = 0
-    while found := _TOKEN.match(text, at):
-        at = found.end()
-        if (word := found["word"]) is not None:
-            tokens.append((word if word in {"in", "notin"} else "word", word))
-        elif (symbols := found["symbol"]) is not None:
-            at -= len(symbols)
-            token, length = _symbol(symbols)
-            tokens.append(token)
-            at += length
-        else:
-            break
-    tokens.append(_END)
+def _tokens(text: str) -> list[str]:
+    tokens: list[str] = _TOKEN.findall(text.partition("\0")[0])
+    tokens.append("")
     return tokens
-
-
-def _symbol(run: str) -> tuple[_Token, int]:
-    """The first symbol of a run of symbol characters: it grows while it stays one."""
-    length = 0
-    while length < len(run) and (run[: length + 1] in _SYMBOLS):
-        length += 1
-    return (run[:length], run[:length]), length
 
 
 # ---- tokens to requirements
@@ -198,13 +178,14 @@ class _Parser:
                 raise SelectorError(f"found '{text}', expected: identifier after ','")
 
     def _peek(self) -> _Token:
-        """The next token where ``in`` and ``notin`` are plain words."""
-        kind, text = self._tokens[min(self._at, len(self._tokens) - 1)]
-        return ("word" if kind in {"in", "notin"} else kind, text)
+        """The next token; ``in`` and ``notin`` are words like any other, except where an operator may stand."""
+        text = self._tokens[self._at]
+        return _KINDS.get(text, "word"), text
 
     def _next(self) -> _Token:
         token = self._peek()
-        self._at += 1
+        if token[0] != "end":
+            self._at += 1
         return token
 
     def _requirement(self) -> Requirement:
@@ -224,15 +205,14 @@ class _Parser:
         return self._comparison(text)
 
     def _comparison(self, key: str) -> Requirement:
-        kind, text = self._tokens[min(self._at, len(self._tokens) - 1)]
-        self._at += 1
-        match kind:
+        _, text = self._next()
+        match text:
             case "in" | "notin":
-                return _checked(key, kind, self._value_list())
+                return _checked(key, text, self._value_list())
             case "=" | "==" | "!=":
-                return _checked(key, kind, self._value())
+                return _checked(key, text, self._value())
             case ">" | "<":
-                return _checked(key, "gt" if kind == ">" else "lt", self._value())
+                return _checked(key, "gt" if text == ">" else "lt", self._value())
             case _:
                 raise SelectorError(f"found '{text}', expected: {_BINARY_OPERATORS}")
 

@@ -73,6 +73,10 @@ def max_length_error(limit: int, unit: str = "characters") -> str:
     return f"must be no more than {limit} {unit}"
 
 
+_JUDGED_CHARACTERS = 4096
+"""Of a name that is far too long only the beginning is looked at: nobody waits for a pattern over megabytes."""
+
+
 def _longer(value: str, limit: int) -> bool:
     return len(value) > limit or (not value.isascii() and len(value.encode()) > limit)
 
@@ -81,8 +85,8 @@ def dns1123_label(value: str) -> list[str]:
     if len(value) <= LABEL_BYTES and _dns1123_label(value):
         return []
     problems = [max_length_error(LABEL_BYTES)] if _longer(value, LABEL_BYTES) else []
-    if not _dns1123_label(value):
-        if _dns1123_subdomain(value):
+    if not _dns1123_label(value[:_JUDGED_CHARACTERS]):
+        if _dns1123_subdomain(value[:_JUDGED_CHARACTERS]):
             problems.append("must not contain dots")
         else:
             problems.append(regex_error(_DNS1123_LABEL_RULE, _DNS1123_LABEL, "my-name", "123-abc"))
@@ -93,14 +97,14 @@ def dns1123_subdomain(value: str) -> list[str]:
     if len(value) <= SUBDOMAIN_BYTES and _dns1123_subdomain(value):
         return []
     problems = [max_length_error(SUBDOMAIN_BYTES)] if _longer(value, SUBDOMAIN_BYTES) else []
-    if not _dns1123_subdomain(value):
+    if not _dns1123_subdomain(value[:_JUDGED_CHARACTERS]):
         problems.append(regex_error(_DNS1123_SUBDOMAIN_RULE, _DNS1123_SUBDOMAIN, "example.com"))
     return problems
 
 
 def dns1035_label(value: str) -> list[str]:
     problems = [max_length_error(LABEL_BYTES)] if _longer(value, LABEL_BYTES) else []
-    if not _dns1035_label(value):
+    if not _dns1035_label(value[:_JUDGED_CHARACTERS]):
         problems.append(regex_error(_DNS1035_LABEL_RULE, _DNS1035_LABEL, "my-name", "abc-123"))
     return problems
 
@@ -122,13 +126,13 @@ def qualified_name(value: str) -> list[str]:
         # the prefix's length limit is worded in bytes here, in characters elsewhere
         if _longer(prefix, SUBDOMAIN_BYTES):
             problems.append("prefix part " + max_length_error(SUBDOMAIN_BYTES, "bytes"))
-        if not _dns1123_subdomain(prefix):
+        if not _dns1123_subdomain(prefix[:_JUDGED_CHARACTERS]):
             problems.append("prefix part " + regex_error(_DNS1123_SUBDOMAIN_RULE, _DNS1123_SUBDOMAIN, "example.com"))
     if not name:
         problems.append("name part must be non-empty")
     elif _longer(name, LABEL_BYTES):
         problems.append("name part " + max_length_error(LABEL_BYTES, "bytes"))
-    if not _key_name(name):
+    if not _key_name(name[:_JUDGED_CHARACTERS]):
         problems.append("name part " + regex_error(_KEY_NAME_RULE, _KEY_NAME, "MyName", "my.name", "123-abc"))
     return problems
 
@@ -137,7 +141,7 @@ def label_value(value: str) -> list[str]:
     if len(value) <= LABEL_BYTES and _label_value(value):
         return []
     problems = [max_length_error(LABEL_BYTES, "bytes")] if _longer(value, LABEL_BYTES) else []
-    if not _label_value(value):
+    if not _label_value(value[:_JUDGED_CHARACTERS]):
         rule = f"a valid label must be an empty string or {_KEY_NAME_RULE.removeprefix('must ')}"
         problems.append(regex_error(rule, _LABEL_VALUE, "MyValue", "my_value", "12345"))
     return problems
@@ -148,7 +152,7 @@ def config_map_key(value: str) -> list[str]:
     if len(value) <= SUBDOMAIN_BYTES and _config_map_key(value) and value[0] != ".":
         return []
     problems = [max_length_error(SUBDOMAIN_BYTES)] if _longer(value, SUBDOMAIN_BYTES) else []
-    if not _config_map_key(value):
+    if not _config_map_key(value[:_JUDGED_CHARACTERS]):
         rule = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
         problems.append(regex_error(rule, _CONFIG_MAP_KEY, "key.name", "KEY_NAME", "key-name"))
     if value in {".", ".."}:
