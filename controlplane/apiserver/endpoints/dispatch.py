@@ -6,9 +6,11 @@ The order of refusals is upstream's: the path (404), the method (405), the type 
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
+from controlplane.apimachinery.status import timeout
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.create import create
@@ -42,6 +44,10 @@ _VERBS: dict[str, Verb] = {
     "delete": delete,
     "deletecollection": deletecollection,
 }
+_BOUNDED_VERBS = frozenset({"create", "update", "patch", "delete"})
+_WRITE_SECONDS = 34.0
+"""How long one write may take, whatever the request's own deadline; upstream's number, so chosen that it is told from
+all the others."""
 
 
 class APIEndpoints:
@@ -91,7 +97,16 @@ class APIEndpoints:
         if verb == "patch":
             patch_type(request.headers.get("Content-Type"))
         answer = negotiate(request.headers.get("Accept"), STREAM if verb == "watch" else OBJECT)
-        return await _VERBS[verb](self._services, request, target, answer)
+        if target.served.version.deprecation_warning:
+            request.warnings.append(target.served.version.deprecation_warning)
+        handler = _VERBS[verb]
+        if verb not in _BOUNDED_VERBS:
+            return await handler(self._services, request, target, answer)
+        try:
+            async with asyncio.timeout(_WRITE_SECONDS):
+                return await handler(self._services, request, target, answer)
+        except TimeoutError as error:
+            raise timeout("request did not complete within requested timeout - context deadline exceeded") from error
 
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""

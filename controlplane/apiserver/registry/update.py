@@ -108,7 +108,7 @@ async def _update_once(settings: RegistrySettings, request: Update) -> Written:
         if request.dry_run:
             entry = await storage.get(request.key, CONSISTENT)
             return Written(None, await mutate(await storage.decode(entry, version), entry))
-        ttl_seconds = ttl_of({}) if ttl_of is not None else 0
+        ttl_seconds = ttl_of({}) if ttl_of is not None else 0  # a lifetime goes by kind, not by what an object says
         return Written(await storage.update(request.key, mutate, version=version, ttl_seconds=ttl_seconds), None)
     except _Emptied as emptied:
         if not request.dry_run:
