@@ -5,8 +5,8 @@ What is stored is what kube-apiserver stores with ``--storage-media-type=applica
 with kind and apiVersion, then metadata; custom resources with apiVersion and kind. Inside, keys are sorted, so that
 equal objects give equal bytes and an update that changes nothing is seen as such.
 
-Because the head is fixed, serving an object is one insertion at a known place: ``splice_revision``. Bytes that someone
-else wrote in another layout are decoded and encoded instead: ``with_revision`` does whichever is needed.
+Because the head is fixed, serving an object is one insertion at a known place. Bytes that someone else wrote in another
+layout are for the caller to decode.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from controlplane.apimachinery.codec.json import MalformedJSON, dumps, dumps_sorted, loads
+from controlplane.apimachinery.codec.json import dumps, dumps_sorted
 from controlplane.apimachinery.identity import GVK, Obj
 
-__all__ = ["encode_stored", "splice_revision", "strip_revision", "with_revision"]
+__all__ = ["encode_stored", "splice_revision", "strip_revision"]
 
 _HEAD = re.compile(rb'\{"(?:kind":"[^"\\]*","apiVersion|apiVersion":"[^"\\]*","kind)":"[^"\\]*","metadata":\{')
 _METADATA = b'"metadata":{'
@@ -71,7 +71,7 @@ def splice_revision(stored: bytes, revision: int) -> bytes | None:
 
     Returns:
         None if the bytes have another layout than ``encode_stored``'s, or may carry a resource version already: then
-        the caller decodes (or calls ``with_revision`` to begin with).
+        the caller decodes.
     """
     at = _metadata_start(stored)
     if not at or stored.find(b'"resourceVersion":', at) >= 0:
@@ -94,20 +94,3 @@ def strip_revision(served: bytes) -> bytes | None:
     if found is None:
         return None
     return served[: found.start()] + served[found.end() :]
-
-
-def with_revision(stored: bytes, revision: int) -> bytes:
-    """Stored bytes with ``metadata.resourceVersion`` set to ``revision``, whatever their layout.
-
-    Raises:
-        MalformedJSON: the bytes are not a JSON object.
-    """
-    spliced = splice_revision(stored, revision)
-    if spliced is not None:
-        return spliced
-    obj = loads(stored)
-    if not isinstance(obj, dict):
-        raise MalformedJSON("a stored object must be a JSON object")
-    metadata = obj.get("metadata")
-    obj["metadata"] = {**metadata, "resourceVersion": str(revision)} if metadata else {"resourceVersion": str(revision)}
-    return dumps(obj)
