@@ -45,7 +45,7 @@ _VERBS: dict[str, Verb] = {
     "deletecollection": deletecollection,
 }
 _BOUNDED_VERBS = frozenset({"create", "update", "patch", "delete"})
-_WRITE_SECONDS = 34.0
+WRITE_SECONDS = 34.0
 """How long one write may take, whatever the request's own deadline; upstream's number, so chosen that it is told from
 all the others."""
 
@@ -58,7 +58,7 @@ class APIEndpoints:
             ``RegistrySettings``. ``min_request_timeout_seconds``: see ``Services``.
     """
 
-    __slots__ = ("_services",)
+    __slots__ = ("_services", "_write_seconds")
 
     def __init__(
         self,
@@ -69,8 +69,10 @@ class APIEndpoints:
         clock: Clock | None = None,
         min_request_timeout_seconds: float = 1800.0,
         garbage_collection: bool = True,
+        write_seconds: float = WRITE_SECONDS,
         source: random.Random | None = None,
     ) -> None:
+        self._write_seconds = write_seconds
         source = source or random.SystemRandom()
         self._services = Services(
             tables=tables,
@@ -103,7 +105,7 @@ class APIEndpoints:
         if verb not in _BOUNDED_VERBS:
             return await handler(self._services, request, target, answer)
         try:
-            async with asyncio.timeout(_WRITE_SECONDS):
+            async with asyncio.timeout(self._write_seconds):
                 return await handler(self._services, request, target, answer)
         except TimeoutError as error:
             raise timeout("request did not complete within requested timeout - context deadline exceeded") from error

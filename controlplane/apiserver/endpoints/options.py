@@ -14,6 +14,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.status import APIError, bad_request, invalid
 from controlplane.apimachinery.validation import field
 from controlplane.apimachinery.validation.field import FieldError
+from controlplane.apimachinery.validation.metadata import validate_field_manager
 from controlplane.apiserver.registry.deletion import DeleteRequest
 from controlplane.client.request import Query
 
@@ -31,7 +32,6 @@ __all__ = [
 
 _T = TypeVar("_T")
 _META_GROUP = "meta.k8s.io"
-_FIELD_MANAGER_BYTES = 128
 _POLICIES = ("Foreground", "Background", "Orphan")
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _MAX_INT64 = 2**63 - 1
@@ -129,7 +129,7 @@ def write_options(query: Query, kind: str) -> WriteOptions:
     force = parse_bool(query.first("force")) if kind == "PatchOptions" and "force" in query else None
     if force is not None:
         errors.append(field.forbidden("force", "may not be specified for non-apply patch"))
-    errors += _field_manager_problems(manager)
+    errors += validate_field_manager(manager)
     errors += _dry_run_problems(dry_run)
     if validation not in _VALIDATIONS:
         errors.append(_not_supported("fieldValidation", validation, _VALIDATIONS))
@@ -153,7 +153,7 @@ def list_options(query: Query) -> ListOptions:
         field_selector=query.first("fieldSelector"),
         resource_version=query.first("resourceVersion"),
         resource_version_match=query.first("resourceVersionMatch"),
-        limit=parse_int(query.first("limit")) if "limit" in query else 0,
+        limit=max(0, parse_int(query.first("limit"))) if "limit" in query else 0,
         continue_token=query.first("continue"),
         timeout_seconds=parse_int(query.first("timeoutSeconds")) if "timeoutSeconds" in query else None,
         allow_bookmarks=query.flag("allowWatchBookmarks"),
@@ -263,20 +263,6 @@ def _checked_delete(
         orphan_dependents=orphan,
         propagation_policy=policy,
     )
-
-
-def _field_manager_problems(manager: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    if len(manager.encode()) > _FIELD_MANAGER_BYTES:
-        errors.append(field.too_long("fieldManager", _FIELD_MANAGER_BYTES))
-    if not manager.isprintable():
-        position = 0
-        for character in manager:
-            if not character.isprintable():
-                shown = f"invalid character U+{ord(character):04X} (at position {position})"
-                errors.append(field.invalid("fieldManager", manager, shown))
-            position += len(character.encode())
-    return errors
 
 
 def _dry_run_problems(dry_run: Sequence[str]) -> list[FieldError]:

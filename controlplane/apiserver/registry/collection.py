@@ -5,7 +5,6 @@ Source: kubernetes/apiserver ``pkg/registry/generic/registry/store.go`` (DeleteC
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -95,4 +94,5 @@ async def _delete_all(
 
     async with TaskGroup("delete-collection") as group:
         workers = [group.start(work(), name=f"worker-{n}") for n in range(min(_WORKERS, len(entries)))]
-        await asyncio.gather(*workers)
+        for worker in workers:
+            await worker

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from controlplane.apimachinery import status
 from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apimachinery.resource import Resource
+from controlplane.apimachinery.validation.metadata import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 
 __all__ = ["DeleteRequest", "check_preconditions", "finalizers_after", "mark_deleting"]
 
-ORPHAN = "orphan"
-FOREGROUND = "foregroundDeletion"
-_OF_POLICY = {"Orphan": ORPHAN, "Foreground": FOREGROUND, "Background": None}
+_POLICY_FINALIZERS = (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)
+_OF_POLICY = {"Orphan": ORPHAN_FINALIZER, "Foreground": FOREGROUND_FINALIZER, "Background": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +62,12 @@ def finalizers_after(request: DeleteRequest, meta: Obj, *, garbage_collection: b
     if not garbage_collection:
         return finalizers
     if request.orphan_dependents is not None:
-        wanted = ORPHAN if request.orphan_dependents else None
+        wanted = ORPHAN_FINALIZER if request.orphan_dependents else None
     elif request.propagation_policy is not None:
         wanted = _OF_POLICY[request.propagation_policy]
     else:
-        wanted = next((f for f in finalizers if f in (ORPHAN, FOREGROUND)), None)
-    kept = [f for f in finalizers if f not in (ORPHAN, FOREGROUND)]
+        wanted = next((f for f in finalizers if f in _POLICY_FINALIZERS), None)
+    kept = [f for f in finalizers if f not in _POLICY_FINALIZERS]
     after = [*kept, wanted] if wanted else kept
     return finalizers if set(after) == set(finalizers) else after
 

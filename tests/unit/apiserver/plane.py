@@ -16,7 +16,7 @@ from controlplane.apiserver.admission.api import AdmissionPlugin, PluginServices
 from controlplane.apiserver.admission.chain import build_chain
 from controlplane.apiserver.authorization.api import Attributes, Decision
 from controlplane.apiserver.discovery.handler import Discovery
-from controlplane.apiserver.endpoints.dispatch import APIEndpoints
+from controlplane.apiserver.endpoints.dispatch import WRITE_SECONDS, APIEndpoints
 from controlplane.apiserver.registry.table import TableHolder, build_table
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.request import Request, Response
@@ -105,6 +105,7 @@ async def running_plane(
     clock: Clock | None = None,
     wrap: Callable[[Any], Any] = lambda storage: storage,
     garbage_collection: bool = True,
+    write_seconds: float = WRITE_SECONDS,
     source: random.Random | None = None,
 ) -> AsyncIterator[Plane]:
     """A plane that serves ``resources`` from an empty memory store; ``wrap`` may stand before each storage."""
@@ -122,6 +123,7 @@ async def running_plane(
             authorizer=Everyone(),
             clock=clock,
             garbage_collection=garbage_collection,
+            write_seconds=write_seconds,
             source=source,
         )
         yield Plane(endpoints, tables, Discovery(tables, lambda: "127.0.0.1:6443"), mirror)

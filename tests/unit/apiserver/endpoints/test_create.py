@@ -1,10 +1,13 @@
+import asyncio
 import random
 import re
 from typing import Any
 
 import pytest
 
+from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apiserver.registry import names
+from controlplane.storage.api import Entry
 from tests.aio import run
 from tests.unit.apiserver.plane import Answer, running_plane
 
@@ -211,6 +214,35 @@ def test_a_name_is_generated_where_none_is_given_and_the_base_is_kept() -> None:
     meta = create({"metadata": {"generateName": "base-"}}).body["metadata"]
     assert re.fullmatch(r"base-[a-z0-9]{5}", meta["name"])
     assert meta["generateName"] == "base-"
+
+
+class Hanging:
+    """A storage that never answers a create of a configmap."""
+
+    def __init__(self, storage: Any) -> None:
+        self._storage = storage
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+    async def create(self, key: Key, obj: Obj, **options: Any) -> Entry:
+        if obj["kind"] == "ConfigMap":
+            await asyncio.Event().wait()
+        entry: Entry = await self._storage.create(key, obj, **options)
+        return entry
+
+
+def test_a_write_that_the_store_does_not_answer_is_504_before_the_requests_own_deadline() -> None:
+    async def scenario() -> None:
+        async with running_plane(wrap=Hanging, write_seconds=0.2) as plane:
+            await plane.namespace()
+            answer = await plane.call("POST", PATH, {"metadata": {"name": "a"}})
+            assert (answer.status, answer.message) == (
+                504,
+                "Timeout: request did not complete within requested timeout - context deadline exceeded",
+            )
+
+    run(scenario())
 
 
 class Counting(random.Random):

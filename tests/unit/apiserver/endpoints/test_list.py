@@ -115,6 +115,7 @@ def test_what_remains_is_not_told_where_a_selector_filters() -> None:
         pytest.param("fieldSelector=metadata.name%3Db", "b", id="the name"),
         pytest.param("fieldSelector=metadata.name!%3Db,metadata.namespace%3Dns", "acde", id="not the name"),
         pytest.param("fieldSelector=metadata.namespace%3Delsewhere", "", id="another namespace"),
+        pytest.param("limit=-1", "abcde", id="a negative limit is none"),
         pytest.param("limit=2&resourceVersion=0", "abcde", id="a limit counts for nothing at any version"),
         pytest.param("resourceVersion=2&resourceVersionMatch=NotOlderThan", "abcde", id="not older than"),
         pytest.param("resourceVersion=4&resourceVersionMatch=Exact", "ab", id="exactly"),
