@@ -1,3 +1,5 @@
+"""The conformance suite of the KV seam."""
+
 from controlplane.testing.kv.check import KV_CHECKS, Check, CheckFailed, check_kv
 from controlplane.testing.kv.scenario import Factory, Reopen, Scenario
 

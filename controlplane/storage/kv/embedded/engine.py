@@ -236,8 +236,12 @@ class EmbeddedKV:
             found, holder = (record.revision, record.lease) if record else (entry[0], entry[3]) if entry else (0, 0)
             if holder == lease:
                 commits.add(key, None, 0, found, 0)
-        self._leases.discard(lease)
-        await commits.end_lease(lease)
+        expiry = self._leases.remove(lease)
+        try:
+            await commits.end_lease(lease)
+        except Unavailable:
+            self._leases.add(lease, expiry)
+            raise
         self._attached.pop(lease, None)
 
     def _attach_leased(self) -> None:

@@ -19,7 +19,7 @@ RETRY_SECONDS = 1.0
 class Leases:
     """Lease id -> expiry, in seconds since 1970: absolute, so a lease ends when it was to end across restarts too.
 
-    ``run`` waits for the earliest expiry and calls ``expire(id)``, which removes the lease by ``discard``.
+    ``run`` waits for the earliest expiry and calls ``expire(id)``, which removes the lease by ``remove``.
     """
 
     __slots__ = ("_clock", "_expire", "_expiries", "_heap", "_sooner")
@@ -51,9 +51,9 @@ class Leases:
         if self._heap[0][1] == lease:
             self._sooner.set()
 
-    def discard(self, lease: int) -> None:
-        """Forget a lease."""
-        self._expiries.pop(lease, None)
+    def remove(self, lease: int) -> float:
+        """Forget a lease that is known; its expiry."""
+        return self._expiries.pop(lease)
 
     async def run(self) -> None:
         """Expire leases in order, each when its time has come. Ends only by cancellation."""

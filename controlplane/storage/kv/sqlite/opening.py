@@ -66,7 +66,7 @@ def resolve(location: str) -> Path:
         raise StoreUnusable("sqlite: names no file; write sqlite:PATH")
     path = Path(location).absolute()
     try:
-        path = path.resolve()
+        path = Path(os.path.realpath(path))
         if not path.parent.exists():
             path.parent.mkdir(mode=0o700)
     except FileNotFoundError as error:

@@ -38,7 +38,7 @@ def connect(path: Path, *, mode: str = "rw") -> sqlite3.Connection:
 class Writer:
     """``pages_max`` bounds the file, in pages; 0 does not (SQLite's ``max_page_count``)."""
 
-    __slots__ = ("_connection", "_inserts", "_padding", "_pages_max", "_path")
+    __slots__ = ("_connection", "_doubtful", "_inserts", "_padding", "_pages_max", "_path")
 
     def __init__(self, path: Path, *, pages_max: int = 0) -> None:
         self._path = path
@@ -46,6 +46,7 @@ class Writer:
         self._inserts = [(rows, schema.insert_statement(rows)) for rows in CHUNK_ROWS]
         self._padding = [None] * (schema.COLUMNS * CHUNK_ROWS[-1])
         self._connection: sqlite3.Connection | None = None
+        self._doubtful = False
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -58,7 +59,6 @@ class Writer:
         Raises:
             Unavailable: it cannot be read, or a reader keeps the log from being emptied after a failure.
         """
-        again = self._connection is not None
         try:
             self.close()
             connection = self._connection = connect(self._path)
@@ -67,13 +67,14 @@ class Writer:
             connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
             connection.execute("PRAGMA foreign_keys = OFF")
             (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if busy and again:
+            if busy and self._doubtful:
                 raise Unavailable(f"store {self._path}: readers hold the write-ahead log; trying again")
             if self._pages_max:
                 connection.execute(f"PRAGMA max_page_count = {self._pages_max}")
             image = _image(connection)
             if image is None:
                 raise Unavailable(f"store {self._path} is damaged: it has lost its own row; restore a backup")
+            self._doubtful = False
             return image
         except sqlite3.Error as error:
             raise unavailable(self._path, error) from error
@@ -103,8 +104,9 @@ class Writer:
             else:
                 self._transaction(connection, batch)
         except sqlite3.Error as error:
-            full = primary_code(error) == sqlite3.SQLITE_FULL
-            raise unavailable(self._path, error, outcome_known=full and self._undone(batch)) from error
+            undone = primary_code(error) == sqlite3.SQLITE_FULL and self._undone(batch)
+            self._doubtful = not undone
+            raise unavailable(self._path, error, outcome_known=undone) from error
 
     def _transaction(self, connection: sqlite3.Connection, batch: Batch) -> None:
         connection.execute("BEGIN IMMEDIATE")

@@ -185,6 +185,32 @@ def test_rereading_goes_on_until_the_medium_answers() -> None:
     run(scenario())
 
 
+def test_an_expiry_whose_commit_fails_is_tried_again() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        log = HeldLog()
+        kv = await log.kv(clock)
+        granting = asyncio.ensure_future(kv.grant(5))
+        await turns()
+        log.let_through()
+        creating = asyncio.ensure_future(kv.put(b"a", b"", expect=ABSENT, lease=await granting))
+        await turns()
+        log.let_through()
+        await creating
+        await clock.advance(5)
+        log.fail(outcome_known=True)
+        await turns()
+        assert len((await kv.range(b"a", b"")).items) == 1
+        await clock.advance(1)
+        batch = log.let_through()
+        assert [(record.key, record.value) for record in batch.records] == [(b"a", None)]
+        assert batch.ended == [await granting]
+        assert (await kv.range(b"a", b"")).items == []
+        await kv.close()
+
+    run(scenario())
+
+
 def test_close_finishes_what_is_under_way() -> None:
     async def scenario() -> None:
         log = HeldLog()
