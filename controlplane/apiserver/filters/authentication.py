@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from multidict import CIMultiDict
+from multidict import CIMultiDict, istr
 
 from controlplane.apimachinery.status import APIError, unauthorized
 from controlplane.apiserver.authentication.api import Authenticator
+from controlplane.apiserver.authentication.bearer import PROTOCOL_HEADER, remove_websocket_token
 from controlplane.apiserver.filters import metrics
 from controlplane.base import logs
 from controlplane.client.request import Handler, Request, Response
@@ -21,7 +22,8 @@ __all__ = ["with_authentication"]
 
 log = logs.get(__name__)
 
-_FRONT_PROXY = frozenset({"x-remote-user", "x-remote-uid", "x-remote-group"})
+_AUTHORIZATION, _PROTOCOLS = istr("Authorization"), istr(PROTOCOL_HEADER)
+_CREDENTIALS = frozenset({"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"})
 _FRONT_PROXY_EXTRA = "x-remote-extra-"
 _KNOWN_USERS = frozenset({"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"})
 
@@ -74,11 +76,14 @@ def _user_label(name: str) -> str:
 
 def _is_credential(header: str) -> bool:
     lower = header.lower()
-    return lower == "authorization" or lower in _FRONT_PROXY or lower.startswith(_FRONT_PROXY_EXTRA)
+    return lower in _CREDENTIALS or lower.startswith(_FRONT_PROXY_EXTRA)
 
 
 def _strip_credentials(request: Request) -> None:
-    for name in request.headers:
-        if name[0] in "aAxX" and _is_credential(name):
-            request.headers = CIMultiDict((n, v) for n, v in request.headers.items() if not _is_credential(n))
-            return
+    headers = request.headers
+    if _AUTHORIZATION not in headers and _PROTOCOLS not in headers and not any(name[0] in "xX" for name in headers):
+        return
+    kept = CIMultiDict((name, value) for name, value in headers.items() if not _is_credential(name))
+    if _PROTOCOLS in kept:
+        kept[_PROTOCOLS] = remove_websocket_token(", ".join(kept.getall(_PROTOCOLS)))
+    request.headers = kept

@@ -6,13 +6,13 @@ import uuid
 
 import pytest
 
-from controlplane.apiserver.filters.audit_id import new_audit_id, with_audit_id
+from controlplane.apiserver.filters.audit_id import audit_ids, with_audit_id
 from tests.aio import run
 from tests.unit.apiserver.filters.harness import answering, header, request
 
 
-def test_new_ids_are_random_uuids() -> None:
-    ids = [uuid.UUID(new_audit_id()) for _ in range(200)]
+def test_new_ids_are_uuids_of_their_own() -> None:
+    ids = [uuid.UUID(new()) for new in (audit_ids(), audit_ids()) for _ in range(100)]
     assert len(set(ids)) == 200
     assert {one.version for one in ids} == {4}
     assert {one.variant for one in ids} == {uuid.RFC_4122}
