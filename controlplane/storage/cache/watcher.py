@@ -88,6 +88,8 @@ class Watcher:
 
     async def run(self, sink: Sink) -> None:
         """Write the watch to ``sink`` until its timeout, the sink's close, or its failure (an ERROR event, then)."""
+        if self._mirror.closed:
+            return
         self._sink, self._task = sink, asyncio.current_task()
         self._schedule()
         self._mirror.watchers.add(self)
