@@ -14,6 +14,7 @@ from time import perf_counter, process_time
 
 import uvloop
 
+from controlplane.base.memory import keep_freed_memory
 from controlplane.client.request import Request
 from controlplane.client.request_info import parse_request_info
 from tests.unit.apiserver.plane import USER, Plane, running_plane
@@ -79,6 +80,7 @@ async def bench(plane: Plane) -> None:
 
 
 async def main() -> None:
+    keep_freed_memory()
     async with running_plane() as plane:
         await bench(plane)
 

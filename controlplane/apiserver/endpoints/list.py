@@ -98,26 +98,32 @@ def _type_head(served: Served) -> bytes:
 
 
 async def _join(served: Served, meta: Obj, result: ListResult) -> Sequence[bytes]:
+    """The list in pieces. Each is one join, which writes every byte once: the separator before a piece comes from an
+    empty item in front."""
     entries, version = result.entries, served.version.name
-    pieces = [_head(served, meta)]
-    head = _type_head(served)
-    size, native = len(head), served.resource.native
+    native = served.resource.native
+    separator = b",{" if native else b","
+    pieces = [_head(served, meta) + (b"{" if native and entries else b"")]
+    type_head = _type_head(served) if native else b""
     for start in range(0, len(entries), _BATCH_OBJECTS):
         if start and start % _STRETCH_OBJECTS == 0:
             await asyncio.sleep(0)
         items = await served.storage.served(entries[start : start + _BATCH_OBJECTS], version)
-        lead = b"," if start else b""
-        if not native:
-            pieces.append(lead + b",".join(items))
-        else:
-            cut = [item[size:] if item.startswith(head) else _without_type(item) for item in items]
-            pieces.append(lead + b"{" + b",{".join(cut))
+        cut = [item.removeprefix(type_head) for item in items] if native else list(items)
+        if native and sum(map(len, cut)) + len(type_head) * len(cut) != sum(map(len, items)):
+            cut = [_without_type(item, type_head) for item in items]
+        if start:
+            cut.insert(0, b"")
+        pieces.append(separator.join(cut))
     pieces.append(b"]}")
     return pieces
 
 
-def _without_type(item: bytes) -> bytes:
-    """What follows the opening brace of an item whose kind and apiVersion another writer has put elsewhere."""
+def _without_type(item: bytes, type_head: bytes) -> bytes:
+    """What follows the opening brace of an item without kind and apiVersion, also where another writer has put them
+    elsewhere."""
+    if item.startswith(type_head):
+        return item.removeprefix(type_head)
     obj = loads(item)
     return dumps({name: value for name, value in obj.items() if name not in ("kind", "apiVersion")})[1:]
 
