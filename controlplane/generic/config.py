@@ -95,7 +95,8 @@ class Config:
             ConfigError: two resources under one name, a certificate without its key.
         """
         _check_unique("resource", [str(resource.gr) for resource in self.resources])
-        _check_unique("store key prefix", [resource.key_prefix for resource in self.resources])
+        own = [resource.key_prefix for resource in self.resources if resource.stored_group is None]
+        _check_unique("store key prefix", own)
         _check_unique("controller", [controller.name for controller in self.controllers])
         if bool(self.cert_file) != bool(self.key_file):
             raise ConfigError("cert_file and key_file must be given together")
