@@ -31,6 +31,7 @@ __all__ = [
     "Form",
     "body_type",
     "find",
+    "is_protobuf",
     "negotiate",
     "patch_type",
 ]
@@ -214,6 +215,11 @@ def body_type(content_type: str | None) -> str:
     if media_type in _SPOKEN:
         return media_type
     raise _unsupported(_KNOWN)
+
+
+def is_protobuf(content_type: str | None) -> bool:
+    """Whether a body says that it is Kubernetes' protobuf."""
+    return content_type is not None and content_type.partition(";")[0].strip() == PROTOBUF
 
 
 def patch_type(content_type: str | None) -> str:

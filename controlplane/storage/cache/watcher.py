@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import aclosing
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,8 @@ class Watcher:
 
     async def run(self, sink: Sink) -> None:
         """Write the watch to ``sink`` until its timeout, the sink's close, or its failure (an ERROR event, then)."""
+        if self._mirror.closed:
+            return
         self._sink, self._task = sink, asyncio.current_task()
         self._schedule()
         self._mirror.watchers.add(self)
@@ -122,7 +125,7 @@ class Watcher:
         """Leave the channel, everything up to ``revision`` written, until the sink has drained."""
         if self._channel is not None:
             channel, self._channel = self._channel, None
-            self.position = revision
+            self.position = max(self.position, revision)  # the channel may have had nothing since the watcher joined
             self._blocked_at = self._mirror.clock.monotonic()
             self.due = min(self.due, self._blocked_at + BLOCKED_SECONDS)
             channel.leave(self)
@@ -247,15 +250,18 @@ class Watcher:
         self._channel.join(self)
 
     async def _read_history(self) -> None:
-        collection = self._selection.view.collection
+        collection, mirror = self._selection.view.collection, self._mirror
         slices = Slices()
-        async for through, changes in self._mirror.history.changes(collection, self.position):
-            await self._write_lines(self._lines(changes))
-            self.position = max(self.position, through)
-            if self.position >= collection.floor:
-                return
-            if slices.due():
-                await slices.rest()
+        async with aclosing(mirror.history.changes(collection, self.position)) as history:
+            async for through, changes in history:
+                # the store may be ahead of the mirror: what is above it comes from the ring or the channel
+                reached = min(through, mirror.revision)
+                await self._write_lines(self._lines(change for change in changes if change.revision <= reached))
+                self.position = max(self.position, reached)
+                if self.position >= collection.floor or reached < through:
+                    return
+                if slices.due():
+                    await slices.rest()
 
     def _lines(self, changes: Iterable[Change]) -> list[bytes]:
         """Frames for this watcher alone."""
@@ -308,8 +314,10 @@ class Watcher:
             raise _Finished
 
     def _wake(self) -> None:
+        """Go on: the sink has drained (which is no news to a live watch), or the watch is to end."""
         if self._drain is not None and not self._drain.done():
             self._drain.set_result(None)
-        if self._parked and not self._woken and self._task is not None:
+        live = self._channel is not None and not self._finished
+        if self._parked and not live and not self._woken and self._task is not None:
             self._woken = True
             self._task.cancel()
