@@ -163,8 +163,8 @@ class Resource:
     ``key_prefix``: where its objects are kept, below the store's prefix, without slashes at either end: ``configmaps``
     for kube-apiserver's native resources, ``group/plural`` for all others.
     ``stored_group``: the group in whose form (and ``storage_version``) objects are stored, if it is not the resource's
-    own: another resource has the same objects under the same ``key_prefix`` (events). ``convert`` then gives an object,
-    in the form of the group and version that its apiVersion says, in the form of another apiVersion; it may share parts.
+    own: another resource has the same objects under the same ``key_prefix`` (events). ``convert`` gives an object (its
+    apiVersion says its form) in the form of another apiVersion; it may share parts.
     ``attributes``: the selectable fields of an object; ``field_labels``: their names (the allowed field selectors).
     ``volatile``: churns so much that its history has a ring budget of its own (events, leases).
     ``native``: a compiled-in kind: stored with its kind first, and without kind and apiVersion in the items of lists. A

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.options import (
     AuthenticationOptions,
     AuthorizationOptions,
@@ -15,7 +16,7 @@ from controlplane.apiserver.options import (
     ServingOptions,
     StorageOptions,
 )
-from controlplane.base.options import OptionGroup, Problem, group, option
+from controlplane.base.options import Duration, OptionGroup, Problem, group, option
 from controlplane.generic.toggles import Resolved, Toggle, resolve, toggle_problems
 
 __all__ = ["TOGGLES", "ControllerOptions", "GenericOptions", "ResourceOptions"]
@@ -24,8 +25,13 @@ __all__ = ["TOGGLES", "ControllerOptions", "GenericOptions", "ResourceOptions"]
 class ResourceOptions(OptionGroup):
     """Which built-in resources are served. What is off is gone: routes, discovery, controllers."""
 
+    apiservices: bool | None = option(None, description="serve apiservices (default true)")
     namespaces: bool | None = option(None, description="serve namespaces (default true)")
     configmaps: bool | None = option(None, description="serve configmaps (default true)")
+    events: bool | None = option(None, description="serve events, in both groups (default true)")
+    resourcequotas: bool | None = option(None, description="serve resourcequotas (default true)")
+    secrets: bool | None = option(None, description="serve secrets (default true)")
+    serviceaccounts: bool | None = option(None, description="serve serviceaccounts (default true)")
     leases: bool | None = option(None, description="serve leases (default true)")
 
 
@@ -37,12 +43,17 @@ class ControllerOptions(OptionGroup):
     )
 
 
+_NAMESPACES = "resources.namespaces"
+
 TOGGLES = (
-    Toggle("resources.namespaces"),
-    Toggle("resources.configmaps", needs=("resources.namespaces",)),
-    Toggle("resources.leases", needs=("resources.namespaces",)),
+    Toggle(_NAMESPACES),
+    *(
+        Toggle(f"resources.{plural}", needs=(_NAMESPACES,) if namespaced else ())
+        for plural, namespaced in {resource.plural: resource.namespaced for resource in BUILTIN}.items()
+        if plural != "namespaces"
+    ),
 )
-"""Each after what it needs."""
+"""Each after what it needs: what is in namespaces needs them. Resources of one name in two groups share one."""
 
 
 class GenericOptions(OptionGroup):
@@ -56,6 +67,9 @@ class GenericOptions(OptionGroup):
     resources: ResourceOptions = group(ResourceOptions)
     controllers: ControllerOptions = group(ControllerOptions)
     logs: LogOptions = group(LogOptions)
+    event_ttl: Duration = option(
+        3600.0, flag="event-ttl", ge=0, description="how long an event is kept after its last write; 0 is forever"
+    )
     write_kubeconfig: str = option(
         "",
         flag="write-kubeconfig",

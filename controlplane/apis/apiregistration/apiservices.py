@@ -69,11 +69,7 @@ _SCHEMA = record(
             required=("groupPriorityMinimum", "versionPriority"),
         ),
         "status": record(
-            {
-                "conditions": array(
-                    _CONDITION, "Whether the version can be reached.", key=("type",), merge_key="type"
-                )
-            },
+            {"conditions": array(_CONDITION, "Whether the version can be reached.", key=("type",), merge_key="type")},
             "How the service does.",
             go_type="v1.APIServiceStatus",
         ),

@@ -26,8 +26,8 @@ def key_pair_problem(certificate: bytes, key: bytes) -> str:
                 "may have been switched"
             )
         return (
-            'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following '
-            f"types: [{' '.join(types)}]"
+            'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the '
+            f"following types: [{' '.join(types)}]"
         )
     types = _block_types(key)
     if not any(name == "PRIVATE KEY" or name.endswith(" PRIVATE KEY") for name in types):

@@ -138,9 +138,7 @@ def _validate_scopes(scopes: list[str], standard: Sequence[str]) -> list[FieldEr
 
 def _contradictions(scopes: Sequence[str], path: str, shown: Any) -> list[FieldError]:
     return [
-        invalid(path, shown, "conflicting scopes")
-        for one, other in _CONTRADICTORY
-        if one in scopes and other in scopes
+        invalid(path, shown, "conflicting scopes") for one, other in _CONTRADICTORY if one in scopes and other in scopes
     ]
 
 

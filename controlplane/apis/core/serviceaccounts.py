@@ -63,10 +63,8 @@ def _validate_update(obj: Obj, old: Obj) -> list[FieldError]:
 def _warnings(obj: Obj) -> Sequence[str]:
     if ENFORCE_MOUNTABLE_SECRETS not in meta.annotations(obj):
         return ()
-    return (
-        f"metadata.annotations[{ENFORCE_MOUNTABLE_SECRETS}]: deprecated in v1.32+; prefer separate namespaces to isolate "
-        "access to mounted secrets",
-    )
+    why = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+    return [f"metadata.annotations[{ENFORCE_MOUNTABLE_SECRETS}]: {why}"]
 
 
 SERVICE_ACCOUNTS = Resource(

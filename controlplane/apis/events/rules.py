@@ -29,7 +29,7 @@ FIELD_BYTES = 128
 NOTE_BYTES = 1024
 
 _REFERENCE_FIELDS = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-_IMMUTABLE = (
+_IMMUTABLE: tuple[tuple[str, Any], ...] = (
     ("involvedObject", {}),
     ("reason", ""),
     ("message", ""),
@@ -121,7 +121,7 @@ def _validate_series(obj: Obj) -> list[FieldError]:
     if series is None:
         return []
     errors: list[FieldError] = []
-    if (series.get("count") or 0) < 2:  # noqa: PLR2004 - one event is no series
+    if (series.get("count") or 0) < 2:
         errors.append(invalid("series.count", "", "should be at least 2"))
     if not series.get("lastObservedTime"):
         errors.append(required("series.lastObservedTime"))
