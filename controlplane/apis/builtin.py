@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.apiregistration.apiservices import API_SERVICES
+from controlplane.apis.certificates.certificatesigningrequests import CERTIFICATE_SIGNING_REQUESTS
 from controlplane.apis.coordination.leases import LEASES
 from controlplane.apis.core.configmaps import CONFIGMAPS
 from controlplane.apis.core.events import EVENTS
@@ -12,6 +13,12 @@ from controlplane.apis.core.resourcequotas import RESOURCE_QUOTAS
 from controlplane.apis.core.secrets import SECRETS
 from controlplane.apis.core.serviceaccounts import SERVICE_ACCOUNTS
 from controlplane.apis.events.events import NEW_EVENTS
+from controlplane.apis.flowcontrol.flowschemas import FLOW_SCHEMAS
+from controlplane.apis.flowcontrol.prioritylevelconfigurations import PRIORITY_LEVEL_CONFIGURATIONS
+from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
+from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
+from controlplane.apis.rbac.rolebindings import ROLE_BINDINGS
+from controlplane.apis.rbac.roles import ROLES
 
 __all__ = ["BUILTIN"]
 
@@ -24,5 +31,12 @@ BUILTIN: tuple[Resource, ...] = (
     SECRETS,
     SERVICE_ACCOUNTS,
     NEW_EVENTS,
+    CERTIFICATE_SIGNING_REQUESTS,
+    ROLES,
+    ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CLUSTER_ROLE_BINDINGS,
     LEASES,
+    FLOW_SCHEMAS,
+    PRIORITY_LEVEL_CONFIGURATIONS,
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from controlplane.apimachinery.identity import Obj
 
-__all__ = ["clear", "count_from_one", "counting", "keep"]
+__all__ = ["clear", "count_from_one", "counting", "keep", "keep_metadata"]
 
 
 def keep(*fields: str) -> Callable[[Obj, Obj], None]:
@@ -24,6 +24,14 @@ def keep(*fields: str) -> Callable[[Obj, Obj], None]:
                 obj.pop(field, None)
 
     return prepare
+
+
+def keep_metadata(obj: Obj, old: Obj) -> None:
+    """A ``prepare_for_update``, of a status that has no say in the metadata beyond who manages which fields."""
+    managed = obj["metadata"].get("managedFields")
+    obj["metadata"] = {name: value for name, value in old["metadata"].items() if name != "managedFields"}
+    if managed:
+        obj["metadata"]["managedFields"] = managed
 
 
 def clear(obj: Obj) -> None:

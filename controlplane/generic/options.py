@@ -32,7 +32,18 @@ class ResourceOptions(OptionGroup):
     resourcequotas: bool | None = option(None, description="serve resourcequotas (default true)")
     secrets: bool | None = option(None, description="serve secrets (default true)")
     serviceaccounts: bool | None = option(None, description="serve serviceaccounts (default true)")
+    certificatesigningrequests: bool | None = option(
+        None, description="serve certificatesigningrequests (default true)"
+    )
+    roles: bool | None = option(None, description="serve roles (default true)")
+    rolebindings: bool | None = option(None, description="serve rolebindings (default true)")
+    clusterroles: bool | None = option(None, description="serve clusterroles (default true)")
+    clusterrolebindings: bool | None = option(None, description="serve clusterrolebindings (default true)")
     leases: bool | None = option(None, description="serve leases (default true)")
+    flowschemas: bool | None = option(None, description="serve flowschemas (default true)")
+    prioritylevelconfigurations: bool | None = option(
+        None, description="serve prioritylevelconfigurations (default true)"
+    )
 
 
 class ControllerOptions(OptionGroup):

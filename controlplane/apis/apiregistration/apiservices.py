@@ -17,7 +17,7 @@ from controlplane.apimachinery.schema.native import array, binary, boolean, inte
 from controlplane.apimachinery.validation.field import FieldError, go_quoted, invalid, not_supported, required
 from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
 from controlplane.apimachinery.validation.names import dns1035_label, dns1123_subdomain, path_segment_name
-from controlplane.apis.changes import clear, keep
+from controlplane.apis.changes import clear, keep, keep_metadata
 from controlplane.apis.columns import AGE, NAME
 
 __all__ = ["API_SERVICES"]
@@ -97,6 +97,11 @@ def _prepare_for_create(obj: Obj) -> None:
                 "message": "Local APIServices are always available",
             }
         ]
+
+
+def _prepare_status(obj: Obj, old: Obj) -> None:
+    keep("spec")(obj, old)
+    keep_metadata(obj, old)
 
 
 def _validate(obj: Obj) -> list[FieldError]:
@@ -206,7 +211,7 @@ API_SERVICES = Resource(
         Subresource(
             name="status",
             strategy=Strategy(
-                prepare_for_update=keep("spec"),
+                prepare_for_update=_prepare_status,
                 validate_update=_validate_status_update,
                 unconditional_update=False,
             ),
