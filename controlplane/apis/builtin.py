@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from controlplane.apimachinery.resource import Resource
+from controlplane.apis.admissionregistration.mutatingadmissionpolicies import MUTATING_ADMISSION_POLICIES
+from controlplane.apis.admissionregistration.mutatingadmissionpolicybindings import MUTATING_ADMISSION_POLICY_BINDINGS
+from controlplane.apis.admissionregistration.mutatingwebhookconfigurations import MUTATING_WEBHOOK_CONFIGURATIONS
+from controlplane.apis.admissionregistration.validatingadmissionpolicies import VALIDATING_ADMISSION_POLICIES
+from controlplane.apis.admissionregistration.validatingadmissionpolicybindings import (
+    VALIDATING_ADMISSION_POLICY_BINDINGS,
+)
+from controlplane.apis.admissionregistration.validatingwebhookconfigurations import VALIDATING_WEBHOOK_CONFIGURATIONS
 from controlplane.apis.apiregistration.apiservices import API_SERVICES
 from controlplane.apis.certificates.certificatesigningrequests import CERTIFICATE_SIGNING_REQUESTS
 from controlplane.apis.coordination.leases import LEASES
@@ -39,4 +47,10 @@ BUILTIN: tuple[Resource, ...] = (
     LEASES,
     FLOW_SCHEMAS,
     PRIORITY_LEVEL_CONFIGURATIONS,
+    VALIDATING_WEBHOOK_CONFIGURATIONS,
+    MUTATING_WEBHOOK_CONFIGURATIONS,
+    VALIDATING_ADMISSION_POLICIES,
+    VALIDATING_ADMISSION_POLICY_BINDINGS,
+    MUTATING_ADMISSION_POLICIES,
+    MUTATING_ADMISSION_POLICY_BINDINGS,
 )

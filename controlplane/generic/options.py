@@ -44,6 +44,22 @@ class ResourceOptions(OptionGroup):
     prioritylevelconfigurations: bool | None = option(
         None, description="serve prioritylevelconfigurations (default true)"
     )
+    validatingwebhookconfigurations: bool | None = option(
+        None, description="serve validatingwebhookconfigurations (default true)"
+    )
+    mutatingwebhookconfigurations: bool | None = option(
+        None, description="serve mutatingwebhookconfigurations (default true)"
+    )
+    validatingadmissionpolicies: bool | None = option(
+        None, description="serve validatingadmissionpolicies (default true)"
+    )
+    validatingadmissionpolicybindings: bool | None = option(
+        None, description="serve validatingadmissionpolicybindings (default true)"
+    )
+    mutatingadmissionpolicies: bool | None = option(None, description="serve mutatingadmissionpolicies (default true)")
+    mutatingadmissionpolicybindings: bool | None = option(
+        None, description="serve mutatingadmissionpolicybindings (default true)"
+    )
 
 
 class ControllerOptions(OptionGroup):

@@ -238,14 +238,16 @@ def _record(schema: Obj) -> _Decode:
     go_type = schema.get(GO_TYPE, "")
     struct = go_type.rpartition(".")[2]
     required = {name for name, field in properties.items() if field.get(ALWAYS)}.union(schema.get("required", ()))
-    kept = frozenset(name for name, field in properties.items() if field.get(POINTER) or name in required)
-    fields = {name: (_compile(field), _is_container(field), name in kept) for name, field in properties.items()}
     # what exists without being given: required fields, and objects and times that are no pointers
     always = {
-        name: _zero(field)
+        name: _null if field.get(POINTER) else _zero(field)
         for name, field in properties.items()
         if name in required or (_is_struct(field) and not field.get(POINTER))
     }
+    # an empty list or map is none at all, as it is after upstream has stored it
+    kept = {name for name, field in properties.items() if not _is_list_or_map(field)}
+    kept &= {name for name, field in properties.items() if field.get(POINTER) or name in always}
+    fields = {name: (_compile(field), _is_container(field), name in kept) for name, field in properties.items()}
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if type(value) is not dict:
@@ -260,7 +262,7 @@ def _record(schema: Obj) -> _Decode:
                 elif item is not None:
                     decode_field, is_container, is_kept = field
                     new = decode_field(item, f"{path}{key}." if is_container else "", unknown)
-                    if is_kept or new or key in always:
+                    if is_kept or new:
                         if new is not item:
                             value[key] = new
                         continue
@@ -285,6 +287,10 @@ def _record(schema: Obj) -> _Decode:
 
 def _is_container(schema: Obj) -> bool:
     return schema.get("type") in {"object", "array"}
+
+
+def _is_list_or_map(schema: Obj) -> bool:
+    return schema.get("type") == "array" or "additionalProperties" in schema
 
 
 def _is_struct(schema: Obj) -> bool:
