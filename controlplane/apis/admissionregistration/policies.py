@@ -37,29 +37,10 @@ FAILURE_POLICIES = ("Fail", "Ignore")
 
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED = frozenset(
-    [
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "false",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "null",
-        "namespace",
-        "package",
-        "return",
-        "true",
-        "var",
-        "void",
-        "while",
-    ]
+    {
+        *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"),
+        *("namespace", "null", "package", "return", "true", "var", "void", "while"),
+    }
 )
 
 FAILURE_POLICY = pointer(

@@ -93,7 +93,8 @@ def selector(scope: str, operator: str, *values: str) -> dict[str, Any]:
                     '"Values":null}]}: unsupported scope applied to resource'
                 ),
                 (
-                    f"{SELECTOR}.values: Required value: must be at least one value when `operator` is 'In' or 'NotIn' for "
+                    f"{SELECTOR}.values: Required value: must be at least one value when `operator` is 'In' or "
+                    f"'NotIn' for "
                     "scope selector"
                 ),
             ],

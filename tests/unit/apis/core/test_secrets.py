@@ -125,7 +125,8 @@ def block(type_: str, body: str = "") -> bytes:
             block("RSA PRIVATE KEY"),
             b"",
             (
-                "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may "
+                "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM "
+                "inputs may "
                 "have been switched"
             ),
         ),
@@ -147,7 +148,8 @@ def block(type_: str, body: str = "") -> bytes:
             block("CERTIFICATE"),
             block("X"),
             (
-                'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of '
+                'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM '
+                "blocks of "
                 "the following types: [X]"
             ),
         ),

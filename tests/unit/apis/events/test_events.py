@@ -15,7 +15,7 @@ from tests.unit.apis.kinds import Kind
 CORE, NEW = Kind(EVENTS), Kind(NEW_EVENTS)
 INVOLVED = {"kind": "ConfigMap", "namespace": "ns", "name": "x"}
 TIME = "2020-01-01T00:00:00.123456Z"
-COMPLETE = {
+COMPLETE: dict[str, Any] = {
     "eventTime": TIME,
     "reportingController": "x.io/c",
     "reportingInstance": "i",
@@ -57,7 +57,8 @@ def test_what_is_written_though_empty() -> None:
                 "reportingComponent: Required value",
                 'reportingComponent: Invalid value: "": name part must be non-empty',
                 (
-                    "reportingComponent: Invalid value: \"\": name part must consist of alphanumeric characters, '-', '_' "
+                    'reportingComponent: Invalid value: "": name part must consist of alphanumeric characters, '
+                    "'-', '_' "
                     "or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or "
                     "'123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
                 ),
@@ -105,8 +106,10 @@ def test_core_events(fields: dict[str, Any], errors: list[str]) -> None:
             [
                 (
                     'reportingController: Invalid value: "bad controller": name part must consist of alphanumeric '
-                    "characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  "
-                    "or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+                    "characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
+                    "'MyName',  "
+                    "or 'my.name',  or '123-abc', regex used for validation is "
+                    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
                 )
             ],
         ),
