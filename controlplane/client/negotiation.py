@@ -65,7 +65,8 @@ class Form(NamedTuple):
 
 
 _KNOWN = (JSON, YAML, PROTOBUF)
-"""What messages list. Protobuf is known, so that clients which prefer it are told as by upstream; it is not spoken."""
+"""What messages list, as upstream's do. Protobuf is read where a kind describes it, but answers are never in it:
+clients that prefer it take JSON too."""
 _SPOKEN = (JSON, YAML)
 _STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 _KNOWN_PATCH_TYPES = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH})
