@@ -132,8 +132,10 @@ def test_subjects(subject: Obj, errors: list[str]) -> None:
         (
             {"resourceRules": [{"verbs": ["get", "*"]}]},
             [
-                '.resourceRules[0].verbs: Invalid value: ["get","*"]: if \'*\' is present, must not specify other '
-                "verbs",
+                (
+                    '.resourceRules[0].verbs: Invalid value: ["get","*"]: if \'*\' is present, must not specify other '
+                    "verbs"
+                ),
                 ".resourceRules[0].apiGroups: Required value: resource rules must supply at least one api group",
                 ".resourceRules[0].resources: Required value: resource rules must supply at least one resource",
                 (
