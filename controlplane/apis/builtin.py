@@ -31,7 +31,6 @@ from controlplane.apis.rbac.roles import ROLES
 __all__ = ["BUILTIN"]
 
 BUILTIN: tuple[Resource, ...] = (
-    API_SERVICES,
     NAMESPACES,
     CONFIGMAPS,
     EVENTS,
@@ -53,4 +52,5 @@ BUILTIN: tuple[Resource, ...] = (
     VALIDATING_ADMISSION_POLICY_BINDINGS,
     MUTATING_ADMISSION_POLICIES,
     MUTATING_ADMISSION_POLICY_BINDINGS,
+    API_SERVICES,
 )

@@ -27,7 +27,7 @@ def test_defaults_settle_everything() -> None:
     assert config.store == "sqlite:.controlplane/store.db"
     assert config.kubeconfig == Path(".controlplane/admin.conf")
     assert config.prefix == b"/registry/"
-    assert config.resources[0].plural == "apiservices"
+    assert config.resources[0].plural == "namespaces"
     assert len(config.resources) == len(BUILTIN)
     assert config.notes == []
 
