@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from controlplane.apimachinery import meta
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.duration import human_duration
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
@@ -106,6 +107,16 @@ _SCHEMA = record(
     "A request to sign a certificate.",
     go_type="v1.CertificateSigningRequest",
     required=("spec",),
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "CertificateSigningRequest": "metadata spec status",
+        "CertificateSigningRequestSpec": "request username uid groups usages extra signerName expirationSeconds",
+        "CertificateSigningRequestStatus": "conditions certificate",
+        "CertificateSigningRequestCondition": "type reason message lastUpdateTime lastTransitionTime status",
+    },
 )
 
 
@@ -272,6 +283,7 @@ CERTIFICATE_SIGNING_REQUESTS = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(
                 NAME,
                 AGE,

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import always, integer, micro_time, pointer, record, string, time
 from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apis.events import rules
 from controlplane.apis.events.forms import convert
-from controlplane.apis.references import object_reference
+from controlplane.apis.references import REFERENCE_NUMBERS, object_reference
 
 __all__ = ["EVENTS", "EVENT_SOURCE", "event_ttl_seconds"]
 
@@ -64,6 +65,19 @@ _SCHEMA = record(
     required=("metadata", "involvedObject"),
 )
 
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "Event": (
+            "metadata involvedObject reason message source firstTimestamp lastTimestamp count type eventTime series "
+            "action related reportingComponent reportingInstance"
+        ),
+        "EventSource": "component host",
+        "EventSeries": "count lastObservedTime",
+        **REFERENCE_NUMBERS,
+    },
+)
+
 
 def event_ttl_seconds(_obj: Obj) -> int:
     return EVENT_TTL_SECONDS
@@ -95,7 +109,7 @@ EVENTS = Resource(
     key_prefix="events",
     storage_version="v1",
     convert=convert,
-    versions=(ResourceVersion(name="v1", schema=_SCHEMA, columns=rules.columns(_itself)),),
+    versions=(ResourceVersion(name="v1", schema=_SCHEMA, message=_MESSAGE, columns=rules.columns(_itself)),),
     strategy=Strategy(
         validate=_validate,
         validate_update=_validate_update,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import integer, micro_time, pointer, record, string, time
@@ -14,7 +15,7 @@ from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apis.core.events import EVENT_SOURCE, event_ttl_seconds
 from controlplane.apis.events import rules
 from controlplane.apis.events.forms import convert, core_form
-from controlplane.apis.references import object_reference
+from controlplane.apis.references import REFERENCE_NUMBERS, object_reference
 
 __all__ = ["NEW_EVENTS"]
 
@@ -52,6 +53,19 @@ _SCHEMA = record(
     required=("metadata", "eventTime"),
 )
 
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "Event": (
+            "metadata eventTime series reportingController reportingInstance action reason regarding related note type "
+            "deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount"
+        ),
+        "EventSource": "component host",
+        "EventSeries": "count lastObservedTime",
+        **REFERENCE_NUMBERS,
+    },
+)
+
 
 def _validate(obj: Obj) -> list[FieldError]:
     core = core_form(obj)
@@ -78,7 +92,7 @@ NEW_EVENTS = Resource(
     storage_version="v1",
     stored_group="",
     convert=convert,
-    versions=(ResourceVersion(name="v1", schema=_SCHEMA, columns=rules.columns(core_form)),),
+    versions=(ResourceVersion(name="v1", schema=_SCHEMA, message=_MESSAGE, columns=rules.columns(core_form)),),
     strategy=Strategy(
         validate=_validate,
         validate_update=_validate_update,
