@@ -241,6 +241,7 @@ VALIDATING_ADMISSION_POLICIES = Resource(
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
         unconditional_update=False,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
@@ -248,6 +249,7 @@ VALIDATING_ADMISSION_POLICIES = Resource(
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
                 validate_update=_validate_status_update,
+                reset_fields=("spec", "metadata"),
                 unconditional_update=False,
             ),
         ),

@@ -221,6 +221,7 @@ API_SERVICES = Resource(
         validate=_validate,
         validate_update=_validate_update,
         unconditional_update=False,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
@@ -228,6 +229,7 @@ API_SERVICES = Resource(
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
                 validate_update=_validate_status_update,
+                reset_fields=("spec",),
                 unconditional_update=False,
             ),
         ),

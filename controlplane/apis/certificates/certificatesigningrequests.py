@@ -301,15 +301,22 @@ CERTIFICATE_SIGNING_REQUESTS = Resource(
         validate_update=_validate_update,
         record_user=_record_user,
         validate_name=name_is_path_segment,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
             name="approval",
-            strategy=Strategy(prepare_for_update=_take_conditions_alone, validate_update=_validate_approval_update),
+            strategy=Strategy(
+                prepare_for_update=_take_conditions_alone,
+                validate_update=_validate_approval_update,
+                reset_fields=("spec", "status.certificate"),
+            ),
         ),
         Subresource(
             name="status",
-            strategy=Strategy(prepare_for_update=_keep_spec, validate_update=_validate_status_update),
+            strategy=Strategy(
+                prepare_for_update=_keep_spec, validate_update=_validate_status_update, reset_fields=("spec",)
+            ),
         ),
     ),
     attributes=_attributes,

@@ -275,11 +275,16 @@ RESOURCE_QUOTAS = Resource(
         validate=_validate,
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
             name="status",
-            strategy=Strategy(prepare_for_update=keep("spec"), validate_update=_validate_status_update),
+            strategy=Strategy(
+                prepare_for_update=keep("spec"),
+                validate_update=_validate_status_update,
+                reset_fields=("spec",),
+            ),
         ),
     ),
 )

@@ -195,6 +195,7 @@ FLOW_SCHEMAS = Resource(
         validate_name=name_is_dns_subdomain,
         create_on_update=True,
         unconditional_update=False,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
@@ -202,6 +203,7 @@ FLOW_SCHEMAS = Resource(
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
                 validate_update=validate_status_update,
+                reset_fields=("spec", "metadata"),
                 unconditional_update=False,
             ),
         ),
