@@ -1,0 +1,71 @@
+"""Digests of what documents are built from, so that a document's hash is known before it is built.
+
+Every server that serves the same resources, by the same builder and under the same version, has the same digests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from controlplane.apimachinery.codec.json import dumps, dumps_sorted
+from controlplane.apimachinery.identity import Obj
+from controlplane.apiserver.registry.table import ResourceTable, Served
+
+__all__ = ["BUILDER", "Digests", "combined"]
+
+BUILDER = "1"
+"""The version of the builder: raised with every change of what it writes for the same resource (a test tells)."""
+
+
+def combined(parts: Iterable[str]) -> str:
+    """One digest of several, as Kubernetes writes hashes: SHA-512 in capital hexadecimals."""
+    return hashlib.sha512("\n".join(parts).encode()).hexdigest().upper()
+
+
+class Digests:
+    """Digests of resources. A custom resource's schema is told by its ``generation``, which is that of its definition;
+    a native one's is read, once, since its generation says nothing of descriptions."""
+
+    def __init__(self, product: str) -> None:
+        self._product = product
+        self._schemas: dict[int, tuple[Obj, str]] = {}
+
+    def of(self, served: Served) -> str:
+        """The digest of one resource in one version."""
+        memo: str | None = served.memo.get(Digests)
+        if memo is None:
+            memo = served.memo[Digests] = self._of(served)
+        return memo
+
+    def keep(self, table: ResourceTable) -> None:
+        """Forget schemas that the table does not have."""
+        known = {id(served.version.schema) for served in table.routes.values()}
+        self._schemas = {key: value for key, value in self._schemas.items() if key in known}
+
+    def _of(self, served: Served) -> str:
+        resource = served.resource
+        described = [
+            BUILDER,
+            self._product,
+            resource.group,
+            served.version.name,
+            resource.plural,
+            resource.kind,
+            resource.list_kind,
+            resource.namespaced,
+            resource.native,
+            sorted(resource.verbs),
+            sorted((subresource.name, sorted(subresource.verbs)) for subresource in resource.subresources),
+            resource.field_labels,
+            resource.generation,
+            self._schema(served) if resource.native else "",
+        ]
+        return hashlib.sha256(dumps(described)).hexdigest()
+
+    def _schema(self, served: Served) -> str:
+        schema = served.version.schema
+        found = self._schemas.get(id(schema))
+        if found is None:
+            found = self._schemas[id(schema)] = (schema, hashlib.sha256(dumps_sorted(schema)).hexdigest())
+        return found[1]
