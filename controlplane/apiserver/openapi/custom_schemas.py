@@ -1,9 +1,9 @@
-"""Custom kinds as definitions: the schema of the definition, with the fields that every object has.
+"""Custom kinds as definitions: the schema of the definition, with the fields that every object has, written as JSON.
 
 In OpenAPI 3.0 a schema is published as it was given. Swagger 2.0 has less to say, and kubectl, which reads it, stumbles
 over more: what it cannot say is left out, and where it would say too much, the type too.
 
-Work is done in steps; a schema may be large, and as deep as JSON may be.
+Text is written as the schema is walked, in steps, since a schema may be large, and as deep as JSON may be.
 
 Source: kubernetes/apiextensions-apiserver ``pkg/controller/openapi/builder`` and ``pkg/controller/openapi/v2``,
 ``pkg/apiserver/schema`` (Unfold, ToKubeOpenAPI).
@@ -11,7 +11,7 @@ Source: kubernetes/apiextensions-apiserver ``pkg/controller/openapi/builder`` an
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
@@ -23,46 +23,56 @@ from controlplane.apiserver.openapi.steps import Steps
 
 __all__ = ["custom_kind"]
 
-_NODES_PER_STEP = 200
+_NODES_PER_STEP = 100
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _EITHER = [{"type": "integer"}, {"type": "string"}]
-_UNPUBLISHED = frozenset({POINTER, GO_TYPE})
-_NOT_IN_V2 = frozenset({"allOf", "anyOf", "oneOf", "not", "nullable", "default"})
-_MARKS_OF_WORK = tuple(mark.encode() for mark in (_INT_OR_STRING, _EMBEDDED, *_UNPUBLISHED))
+_CHILDREN = ("properties", "items", "additionalProperties")
+_SCHEMA_CHILDREN = _CHILDREN[1:]
+_APART_IN_V3 = frozenset({*_CHILDREN, POINTER, GO_TYPE})
+_APART_IN_V2 = frozenset({*_APART_IN_V3, "allOf", "anyOf", "oneOf", "not", "nullable", "default"})
+_MARKS_OF_WORK = tuple(mark.encode() for mark in (_INT_OR_STRING, _EMBEDDED, POINTER, GO_TYPE))
+_OBJECT_FIELDS: dict[Dialect, Obj] = {
+    dialect: {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": dialect.field(META + "ObjectMeta", METADATA),
+    }
+    for dialect in Dialect
+}
+"""The fields of every object."""
+_TEXTS: dict[Dialect, dict[str, bytes]] = {
+    dialect: {name: dumps(schema) for name, schema in fields.items()} for dialect, fields in _OBJECT_FIELDS.items()
+}
+"""The same as JSON."""
 
-Pending = list[tuple[Obj, Obj]]
-"""Schemas still to be written, each with the object to write it to."""
+_Child = Obj | bytes
+"""A schema to be written, or the JSON of one."""
 
 
-def custom_kind(schema: Obj, dialect: Dialect) -> Steps[Obj]:
-    """The definition of a custom kind, without its extensions. ``schema`` is not changed; parts of it are shared.
+class _Node(NamedTuple):
+    """A schema taken apart: what is written as it is, and the schemas in it."""
+
+    plain: Obj
+    properties: dict[str, _Child] | None
+    children: list[tuple[str, Obj]]
+
+
+def custom_kind(schema: Obj, extensions: Obj, dialect: Dialect) -> Steps[bytes]:
+    """The definition of a custom kind, as JSON. ``extensions`` are added to it; ``schema`` is not changed.
 
     A kind whose root keeps unknown fields is an object of any fields in Swagger 2.0: kubectl would refuse all others
     if it were told of some. So is a kind without a schema, in both.
     """
     if not schema or (dialect is Dialect.V2 and schema.get(_PRESERVE)):
-        return {"type": "object"}
-    kind = yield from _published(schema, dialect)
-    metadata = dialect.field(META + "ObjectMeta", METADATA)
-    return {**kind, "properties": _object_fields(kind.get("properties", {}), metadata)}
-
-
-def _published(schema: Obj, dialect: Dialect) -> Steps[Obj]:
+        return dumps({"type": "object", **extensions})
     if dialect is Dialect.V3 and not _needs_work(schema):
-        return schema
-    root: Obj = {}
-    pending: Pending = [(schema, root)]
-    done = 0
-    write = _write_v3 if dialect is Dialect.V3 else _write_v2
-    while pending:
-        source, target = pending.pop()
-        write(source, target, pending)
-        done += 1
-        if done % _NODES_PER_STEP == 0:
-            yield
-    return root
+        properties = {**schema.get("properties", {}), **_OBJECT_FIELDS[dialect]}
+        return dumps({**schema, "properties": properties, **extensions})
+    root = (_in_v3 if dialect is Dialect.V3 else _in_v2)(schema)
+    properties = {**(root.properties or {}), **_TEXTS[dialect]}
+    return (yield from _written(_Node({**root.plain, **extensions}, properties, root.children), dialect))
 
 
 def _needs_work(schema: Obj) -> bool:
@@ -71,67 +81,92 @@ def _needs_work(schema: Obj) -> bool:
     return any(mark in text for mark in _MARKS_OF_WORK)
 
 
-def _write_v3(source: Obj, target: Obj, pending: Pending) -> None:
-    for key, value in source.items():
-        if key not in _UNPUBLISHED:
-            target[key] = _descend(key, value, pending)
-    if source.get(_INT_OR_STRING) and not _says_either(source):
-        if "anyOf" in source:
-            target["allOf"] = [{"anyOf": _EITHER}, *source.get("allOf", ())]
-        else:
-            target["anyOf"] = _EITHER
-    if source.get(_EMBEDDED):
-        _embed(target, Dialect.V3)
-
-
-def _write_v2(source: Obj, target: Obj, pending: Pending) -> None:
-    nullable, preserved = bool(source.get("nullable")), bool(source.get(_PRESERVE))
-    opaque = nullable or preserved
-    for key, value in source.items():
-        if key in _NOT_IN_V2 or key in _UNPUBLISHED or (opaque and key in {"items", "properties"}):
+def _written(root: _Node, dialect: Dialect) -> Steps[bytes]:
+    take_apart = _in_v3 if dialect is Dialect.V3 else _in_v2
+    pieces: list[bytes] = []
+    pending: list[_Child] = []
+    _write(root, pieces, pending)
+    nodes = 0
+    while pending:
+        following = pending.pop()
+        if isinstance(following, bytes):
+            pieces.append(following)
             continue
-        target[key] = _descend(key, value, pending)
-    kind = source.get("type")
-    if nullable or (preserved and kind == "object") or (kind == "array" and "items" not in target):
-        target.pop("type", None)
-    _relax(source, target)
-    if source.get(_EMBEDDED) and not opaque:
-        _embed(target, Dialect.V2)
+        _write(take_apart(following), pieces, pending)
+        nodes += 1
+        if nodes % _NODES_PER_STEP == 0:
+            yield
+    return b"".join(pieces)
 
 
-def _relax(source: Obj, target: Obj) -> None:
+def _write(node: _Node, pieces: list[bytes], pending: list[_Child]) -> None:
+    """Write what can be written of a node now, and put the rest on the stack."""
+    pieces.append(dumps(node.plain)[:-1])
+    comma = b"," if node.plain else b""
+    rest: list[_Child] = []
+    for key, schema in node.children:
+        rest += (b'%b"%b":' % (comma, key.encode()), schema)
+        comma = b","
+    if node.properties is not None:
+        rest.append(comma + b'"properties":{')
+        comma = b""
+        for name, child in node.properties.items():
+            rest += (b"%b%b:" % (comma, dumps(name)), child)
+            comma = b","
+        rest.append(b"}")
+    rest.append(b"}")
+    rest.reverse()
+    pending += rest
+
+
+def _in_v3(schema: Obj) -> _Node:
+    plain = {key: value for key, value in schema.items() if key not in _APART_IN_V3}
+    if schema.get(_INT_OR_STRING) and not _says_either(schema):
+        if "anyOf" in schema:
+            plain["allOf"] = [{"anyOf": _EITHER}, *schema.get("allOf", ())]
+        else:
+            plain["anyOf"] = _EITHER
+    properties = schema.get("properties")
+    if schema.get(_EMBEDDED):
+        properties = _embedded(plain, properties, Dialect.V3)
+    return _Node(plain, properties, _children(schema, plain, _SCHEMA_CHILDREN))
+
+
+def _in_v2(schema: Obj) -> _Node:
+    nullable, preserved = bool(schema.get("nullable")), bool(schema.get(_PRESERVE))
+    opaque = nullable or preserved
+    plain = {key: value for key, value in schema.items() if key not in _APART_IN_V2}
+    children = _children(schema, plain, _SCHEMA_CHILDREN[1:] if opaque else _SCHEMA_CHILDREN)
+    properties = None if opaque else schema.get("properties")
+    kind = schema.get("type")
+    if nullable or (preserved and kind == "object") or (kind == "array" and (opaque or "items" not in schema)):
+        plain.pop("type", None)
+    if "required" in plain:
+        _relax(plain, properties or {}, schema.get("additionalProperties"))
+    if schema.get(_EMBEDDED) and not opaque:
+        properties = _embedded(plain, properties, Dialect.V2)
+    return _Node(plain, properties, children)
+
+
+def _children(schema: Obj, plain: Obj, keys: tuple[str, ...]) -> list[tuple[str, Obj]]:
+    """The schemas under these keys; where it is ``true`` or ``false`` instead, it is put to what is plain."""
+    found = []
+    for key in keys:
+        child = schema.get(key)
+        if isinstance(child, dict):
+            found.append((key, child))
+        elif child is not None:
+            plain[key] = child
+    return found
+
+
+def _relax(plain: Obj, properties: Obj, values: Any) -> None:
     """A field that may be null cannot be required where null cannot be told."""
-    required = source.get("required")
-    if not required:
-        return
-    values = source.get("additionalProperties")
-    if isinstance(values, dict) and values.get("nullable"):
-        del target["required"]
-        return
-    fields = source["properties"] if "properties" in target else {}
-    left = [name for name in required if not fields.get(name, {}).get("nullable")]
-    if left:
-        target["required"] = left
+    left = [name for name in plain["required"] if not properties.get(name, {}).get("nullable")]
+    if left and not (isinstance(values, dict) and values.get("nullable")):
+        plain["required"] = left
     else:
-        del target["required"]
-
-
-def _descend(key: str, value: Any, pending: Pending) -> Any:
-    """The place for what ``value`` is written as: itself, unless there are schemas in it."""
-    if key == "properties":
-        fields: Obj = {}
-        for name, child in value.items():
-            fields[name] = _place(child, pending)
-        return fields
-    if key in {"items", "additionalProperties"} and isinstance(value, dict):
-        return _place(value, pending)
-    return value
-
-
-def _place(schema: Obj, pending: Pending) -> Obj:
-    place: Obj = {}
-    pending.append((schema, place))
-    return place
+        del plain["required"]
 
 
 def _says_either(schema: Obj) -> bool:
@@ -142,14 +177,8 @@ def _says_either(schema: Obj) -> bool:
     return first is not None and first.get("anyOf") == _EITHER
 
 
-def _embed(target: Obj, dialect: Dialect) -> None:
-    metadata = dialect.field(META + "ObjectMeta", METADATA)
-    target["properties"] = _object_fields(target.get("properties", {}), metadata)
-    target["required"] = [
-        *target.get("required", ()),
-        *(name for name in ("kind", "apiVersion") if name not in target.get("required", ())),
-    ]
-
-
-def _object_fields(properties: Obj, metadata: Obj) -> Obj:
-    return {**properties, "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata}
+def _embedded(plain: Obj, properties: Obj | None, dialect: Dialect) -> dict[str, _Child]:
+    """The fields of a whole object inside of another."""
+    required = plain.get("required", ())
+    plain["required"] = [*required, *(name for name in ("kind", "apiVersion") if name not in required)]
+    return {**(properties or {}), **_TEXTS[dialect]}

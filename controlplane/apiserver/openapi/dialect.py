@@ -10,7 +10,7 @@ from typing import Any
 
 from controlplane.apimachinery.identity import Obj
 
-__all__ = ["Dialect"]
+__all__ = ["Dialect", "Encoding"]
 
 
 class Dialect(Enum):
@@ -35,3 +35,10 @@ class Dialect(Enum):
         if description:
             schema["description"] = description
         return schema
+
+
+class Encoding(Enum):
+    """How a document is encoded."""
+
+    JSON = "json"
+    PROTOBUF = "protobuf"

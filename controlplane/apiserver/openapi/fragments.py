@@ -51,26 +51,26 @@ def build_fragment(served: Served, dialect: Dialect) -> Steps[Fragment]:
 
 def _definitions(served: Served, dialect: Dialect) -> Steps[dict[str, bytes]]:
     resource, gvk = served.resource, served.gvk
-    extra = _kind_extensions(served)
+    selectable = _selectable(served)
+    extensions = {GVK_EXTENSION: gvk_extension([gvk]), **selectable}
     name = kind_name(gvk, native=resource.native)
     definitions: dict[str, bytes] = {}
     if resource.native:
         schemas = NativeSchemas(gvk.gv, dialect)
-        kind = schemas.kind(served.version.schema)
+        definitions[name] = orjson.dumps({**schemas.kind(served.version.schema), **extensions})
         definitions.update(encoded(schemas.found))
     else:
-        kind = yield from custom_kind(served.version.schema, dialect)
-    definitions[name] = orjson.dumps({**kind, GVK_EXTENSION: gvk_extension([gvk]), **extra})
+        definitions[name] = yield from custom_kind(served.version.schema, extensions, dialect)
     if "list" in resource.verbs:
         list_gvk = GVK(gvk.group, gvk.version, resource.list_kind)
-        listed = {**_list(name, resource.plural, dialect), GVK_EXTENSION: gvk_extension([list_gvk]), **extra}
+        listed = {**_list(name, resource.plural, dialect), GVK_EXTENSION: gvk_extension([list_gvk]), **selectable}
         definitions[kind_name(list_gvk, native=resource.native)] = orjson.dumps(listed)
     if resource.subresource("scale") is not None:
         definitions.update(encoded(scale_definitions(dialect)))
     return dict(sorted(definitions.items()))
 
 
-def _kind_extensions(served: Served) -> Obj:
+def _selectable(served: Served) -> Obj:
     if served.resource.native:
         return {}
     fields = [label for label in served.resource.field_labels if label not in _ALWAYS_SELECTABLE]

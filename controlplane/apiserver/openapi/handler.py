@@ -10,6 +10,7 @@ from __future__ import annotations
 from email.utils import formatdate, parsedate_to_datetime
 from typing import Final
 
+from controlplane.apiserver.openapi.dialect import Dialect, Encoding
 from controlplane.apiserver.openapi.plan import PREFIX, hashed_url
 from controlplane.apiserver.openapi.publisher import Published, Publisher
 from controlplane.apiserver.registry.table import TableHolder
@@ -19,6 +20,17 @@ from controlplane.client.request import Request, Response
 
 __all__ = ["OpenAPI"]
 
+_PROTOBUF = {
+    "com.github.proto-openapi.spec.v2.v1.0+protobuf": Dialect.V2,
+    "com.github.proto-openapi.spec.v2@v1.0+protobuf": Dialect.V2,
+    "com.github.proto-openapi.spec.v3.v1.0+protobuf": Dialect.V3,
+    "com.github.proto-openapi.spec.v3@v1.0+protobuf": Dialect.V3,
+}
+"""Subtypes that ask for protobuf, the form with an @ being the older one."""
+_ANSWERED = {
+    Dialect.V2: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    Dialect.V3: "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+}
 _YEAR_SECONDS = 365 * 24 * 3600
 _VARY: Final = ("Vary", "Accept")
 
@@ -36,12 +48,13 @@ class OpenAPI:
     async def document(self, request: Request) -> Response:
         """``/openapi/v3/<key>``."""
         key = request.path.removeprefix(f"{PREFIX}/")
-        media_type = _media_type(request)
-        if media_type is None:
+        encoding = _encoding(request, Dialect.V3)
+        if encoding is None:
             return Response(406, headers=[_VARY])
-        document = await self._publisher.document(key)
+        document = await self._publisher.document(key, encoding)
         if document is None:
             return Response(404)
+        media_type = _media_type(encoding, Dialect.V3)
         wanted = request.query.first("hash")
         if not wanted:
             return _answer(request, document, media_type, [_VARY])
@@ -54,18 +67,26 @@ class OpenAPI:
 
     async def swagger(self, request: Request) -> Response:
         """``/openapi/v2``."""
-        media_type = _media_type(request)
-        if media_type is None:
+        encoding = _encoding(request, Dialect.V2)
+        if encoding is None:
             return Response(406, headers=[_VARY])
-        return _answer(request, await self._publisher.swagger(), media_type, [_VARY])
+        document = await self._publisher.swagger(encoding)
+        return _answer(request, document, _media_type(encoding, Dialect.V2), [_VARY])
 
 
-def _media_type(request: Request) -> str | None:
-    """The form to answer in, None if none is acceptable."""
+def _encoding(request: Request, dialect: Dialect) -> Encoding | None:
+    """What to answer in, None if nothing is acceptable."""
     for kind, subtype in accepted_types(request.headers.get("Accept") or "*/*"):
-        if kind in {"application", "*"} and subtype in {"json", "*"}:
-            return JSON
+        if kind in {"application", "*"}:
+            if subtype in {"json", "*"}:
+                return Encoding.JSON
+            if _PROTOBUF.get(subtype) is dialect:
+                return Encoding.PROTOBUF
     return None
+
+
+def _media_type(encoding: Encoding, dialect: Dialect) -> str:
+    return JSON if encoding is Encoding.JSON else _ANSWERED[dialect]
 
 
 def _answer(request: Request, document: Published, media_type: str, headers: list[tuple[str, str]]) -> Response:

@@ -10,6 +10,8 @@ the names in kubernetes' published ``api/openapi-spec``.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from controlplane.apimachinery.identity import GVK, GroupVersion
 
 __all__ = ["INT_OR_STRING", "META", "QUANTITY", "RAW_EXTENSION", "go_type_name", "kind_name", "operation_names"]
@@ -117,8 +119,11 @@ def operation_names(verb: str, rest: str, group: str | None, version: str = "") 
     return "".join((verb, *(_identifier(part, capital=True) for part in (short, version, rest)))), tag
 
 
+@lru_cache(maxsize=1024)
 def _identifier(text: str, *, capital: bool = False) -> str:
     """``text`` without what an identifier cannot have; the letter after each gap is a capital."""
+    if text.isidentifier() and text.isascii():
+        return text[0].upper() + text[1:] if capital else text
     letters = []
     for index, letter in enumerate(text):
         if letter.isalpha() or letter == "_" or (index and letter.isdigit()):

@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from controlplane.apiserver.openapi.dialect import Dialect
+from controlplane.apiserver.openapi import documents, protobuf
+from controlplane.apiserver.openapi.dialect import Dialect, Encoding
 from controlplane.apiserver.openapi.digests import Digests
-from controlplane.apiserver.openapi.documents import discovery_fragment, join_v2, join_v3, shared_fragment
+from controlplane.apiserver.openapi.documents import discovery_fragment, shared_fragment
 from controlplane.apiserver.openapi.fragments import Fragment, build_fragment
 from controlplane.apiserver.openapi.plan import Part, Plan, make_plan
 from controlplane.apiserver.openapi.steps import Steps, in_slices
@@ -64,10 +65,11 @@ class Publisher:
         self._digests = Digests(product)
         self._plan: Plan | None = None
         self._root: Published | None = None
-        self._fragments: dict[tuple[Dialect, str], Fragment] = {}
-        self._documents: dict[str, Published] = {}
-        self._swagger: Published | None = None
-        self._planning, self._swaggering = _Turns[Plan](), _Turns[Published]()
+        self._fragments: dict[tuple[Dialect, Encoding, str], Fragment] = {}
+        self._documents: dict[tuple[str, Encoding], Published] = {}
+        self._swaggers: dict[Encoding, Published] = {}
+        self._planning = _Turns[Plan]()
+        self._swaggering = {encoding: _Turns[Published]() for encoding in Encoding}
         self._building = asyncio.Lock()
 
     async def root(self) -> Published:
@@ -77,27 +79,28 @@ class Publisher:
             self._root = self._published([plan.root], plan.digest)
         return self._root
 
-    async def document(self, key: str) -> Published | None:
+    async def document(self, key: str, encoding: Encoding = Encoding.JSON) -> Published | None:
         """The document of one key (``apis/apps/v1``); None if nobody serves it."""
         part = await self._part(key)
-        found = self._ready(part)
+        found = self._ready(part, encoding)
         if part is None or found is not None:
             return found
         async with self._building:
             part = await self._part(key)
-            found = self._ready(part)
+            found = self._ready(part, encoding)
             if part is None or found is not None:
                 return found
-            pieces = await in_slices(self._document_steps(part))
-            found = self._documents[key] = self._published(pieces, part.digest)
+            pieces = await in_slices(self._document_steps(part, encoding))
+            found = self._documents[key, encoding] = self._published(pieces, part.digest)
             return found
 
-    async def swagger(self) -> Published:
+    async def swagger(self, encoding: Encoding = Encoding.JSON) -> Published:
         """The document of Swagger 2.0, of all that is served."""
         plan = await self._current_plan()
-        if self._swagger is not None and self._swagger.digest == plan.digest:
-            return self._swagger
-        return await self._swaggering.take(self._build_swagger)
+        known = self._swaggers.get(encoding)
+        if known is not None and known.digest == plan.digest:
+            return known
+        return await self._swaggering[encoding].take(lambda: self._build_swagger(encoding))
 
     async def _current_plan(self) -> Plan:
         plan = self._plan
@@ -111,54 +114,69 @@ class Publisher:
         plan = self._plan = await in_slices(make_plan(table, self._digests, self._product))
         self._digests.keep(table)
         live = plan.resource_digests()
-        self._fragments = {key: value for key, value in self._fragments.items() if key[1] in live}
+        self._fragments = {key: value for key, value in self._fragments.items() if key[2] in live}
         self._documents = {
             key: document
             for key, document in self._documents.items()
-            if key in plan.parts and plan.parts[key].digest == document.digest
+            if key[0] in plan.parts and plan.parts[key[0]].digest == document.digest
         }
-        if self._swagger is not None and self._swagger.digest != plan.digest:
-            self._swagger = None
+        self._swaggers = {key: value for key, value in self._swaggers.items() if value.digest == plan.digest}
         return plan
 
     async def _part(self, key: str) -> Part | None:
         return (await self._current_plan()).parts.get(key)
 
-    def _ready(self, part: Part | None) -> Published | None:
-        known = None if part is None else self._documents.get(part.key)
-        return known if known is not None and part is not None and known.digest == part.digest else None
+    def _ready(self, part: Part | None, encoding: Encoding) -> Published | None:
+        if part is None:
+            return None
+        known = self._documents.get((part.key, encoding))
+        return known if known is not None and known.digest == part.digest else None
 
-    async def _build_swagger(self) -> Published:
+    async def _build_swagger(self, encoding: Encoding) -> Published:
         plan = await self._current_plan()
-        if self._swagger is not None and self._swagger.digest == plan.digest:
-            return self._swagger
-        pieces = await in_slices(self._swagger_steps(plan))
-        self._swagger = self._published(pieces, plan.digest)
-        return self._swagger
+        known = self._swaggers.get(encoding)
+        if known is not None and known.digest == plan.digest:
+            return known
+        pieces = await in_slices(self._swagger_steps(plan, encoding))
+        built = self._swaggers[encoding] = self._published(pieces, plan.digest)
+        return built
 
-    def _document_steps(self, part: Part) -> Steps[list[bytes]]:
-        fragments = [discovery_fragment(part.key, Dialect.V3)]
+    def _document_steps(self, part: Part, encoding: Encoding) -> Steps[list[bytes]]:
+        fragments = [(yield from _in(encoding, discovery_fragment(part.key, Dialect.V3), Dialect.V3))]
         for digest, served in part.resources:
-            fragments.append((yield from self._fragment(digest, served, Dialect.V3)))
+            fragments.append((yield from self._fragment(digest, served, Dialect.V3, encoding)))
         if part.gv is not None:
-            fragments.append(shared_fragment([part.gv], Dialect.V3))
-        return (yield from join_v3(fragments, self._product))
+            fragments.append((yield from _in(encoding, shared_fragment([part.gv], Dialect.V3), Dialect.V3)))
+        join = documents.join_v3 if encoding is Encoding.JSON else protobuf.join_v3
+        return (yield from join(fragments, self._product))
 
-    def _swagger_steps(self, plan: Plan) -> Steps[list[bytes]]:
-        fragments = [shared_fragment((part.gv for part in plan.parts.values() if part.gv is not None), Dialect.V2)]
+    def _swagger_steps(self, plan: Plan, encoding: Encoding) -> Steps[list[bytes]]:
+        shared = shared_fragment((part.gv for part in plan.parts.values() if part.gv is not None), Dialect.V2)
+        fragments = [(yield from _in(encoding, shared, Dialect.V2))]
         for part in plan.parts.values():
-            fragments.append(discovery_fragment(part.key, Dialect.V2))
+            fragments.append((yield from _in(encoding, discovery_fragment(part.key, Dialect.V2), Dialect.V2)))
             yield
             for digest, served in part.resources:
-                fragments.append((yield from self._fragment(digest, served, Dialect.V2)))
-        return (yield from join_v2(fragments, self._product))
+                fragments.append((yield from self._fragment(digest, served, Dialect.V2, encoding)))
+        join = documents.join_v2 if encoding is Encoding.JSON else protobuf.join_v2
+        return (yield from join(fragments, self._product))
 
-    def _fragment(self, digest: str, served: Served, dialect: Dialect) -> Steps[Fragment]:
-        key = (dialect, digest)
+    def _fragment(self, digest: str, served: Served, dialect: Dialect, encoding: Encoding) -> Steps[Fragment]:
+        key = (dialect, encoding, digest)
         found = self._fragments.get(key)
         if found is None:
-            found = self._fragments[key] = yield from build_fragment(served, dialect)
+            plain = self._fragments.get((dialect, Encoding.JSON, digest))
+            if plain is None:
+                plain = yield from build_fragment(served, dialect)
+            found = self._fragments[key] = yield from _in(encoding, plain, dialect)
         return found
 
     def _published(self, pieces: list[bytes], digest: str) -> Published:
         return Published(pieces, digest, int(self._clock.now()))
+
+
+def _in(encoding: Encoding, fragment: Fragment, dialect: Dialect) -> Steps[Fragment]:
+    """A fragment of JSON in the encoding wanted."""
+    if encoding is Encoding.JSON:
+        return fragment
+    return (yield from protobuf.encode_fragment(fragment, dialect))
