@@ -63,7 +63,7 @@ def _definitions(served: Served, dialect: Dialect) -> Steps[dict[str, bytes]]:
         definitions[name] = yield from custom_kind(served.version.schema, extensions, dialect)
     if "list" in resource.verbs:
         list_gvk = GVK(gvk.group, gvk.version, resource.list_kind)
-        listed = {**_list(name, resource.plural, dialect), GVK_EXTENSION: gvk_extension([list_gvk]), **selectable}
+        listed = {**_list(name, served, dialect), GVK_EXTENSION: gvk_extension([list_gvk]), **selectable}
         definitions[kind_name(list_gvk, native=resource.native)] = orjson.dumps(listed)
     if resource.subresource("scale") is not None:
         definitions.update(encoded(scale_definitions(dialect)))
@@ -77,15 +77,17 @@ def _selectable(served: Served) -> Obj:
     return {_SELECTABLE: [{"fieldPath": field} for field in fields]} if fields else {}
 
 
-def _list(item: str, plural: str, dialect: Dialect) -> Obj:
+def _list(item: str, served: Served, dialect: Dialect) -> Obj:
+    plural = served.resource.plural
+    default: Obj | None = {} if served.resource.native else None
     return {
         "description": f"A list of {plural}.",
         "type": "object",
         "required": ["items"],
         "properties": {
             "apiVersion": API_VERSION,
-            "items": {"description": f"The {plural}.", "type": "array", "items": dialect.field(item, default={})},
+            "items": {"description": f"The {plural}.", "type": "array", "items": dialect.field(item, default=default)},
             "kind": KIND,
-            "metadata": dialect.field(META + "ListMeta", "Metadata of the list.", default={}),
+            "metadata": dialect.field(META + "ListMeta", "Metadata of the list.", default=default),
         },
     }

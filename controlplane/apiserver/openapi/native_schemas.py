@@ -89,7 +89,8 @@ class NativeSchemas:
             description = schema.get("description", "")
             if description == self.found[name].get("description"):
                 description = ""  # it is told there
-            default: Obj | None = None if schema.get(POINTER) else {}
+            exists_empty = not schema.get(POINTER) and not schema.get("required")
+            default: Obj | None = {} if exists_empty else None
             return {**self._dialect.field(name, description, default=default), **_patch_rules(schema)}
         out = self._kept(schema)
         if "properties" in schema:

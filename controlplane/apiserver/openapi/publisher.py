@@ -8,9 +8,8 @@ anew.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from controlplane.apiserver.openapi import documents, protobuf
 from controlplane.apiserver.openapi.dialect import Dialect, Encoding
@@ -19,12 +18,11 @@ from controlplane.apiserver.openapi.documents import discovery_fragment, shared_
 from controlplane.apiserver.openapi.fragments import Fragment, build_fragment
 from controlplane.apiserver.openapi.plan import Part, Plan, make_plan
 from controlplane.apiserver.openapi.steps import Steps, in_slices
+from controlplane.apiserver.openapi.turns import Turns
 from controlplane.apiserver.registry.table import Served, TableHolder
 from controlplane.base.clock import Clock
 
 __all__ = ["Published", "Publisher"]
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +32,6 @@ class Published:
     body: Sequence[bytes]
     digest: str
     modified: int
-
-
-class _Turns(Generic[T]):
-    """One build at a time; who asked before it began shares what it gives."""
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-        self._begun = 0
-        self._latest: tuple[int, T] | None = None
-
-    async def take(self, build: Callable[[], Awaitable[T]]) -> T:
-        """The result of a build that began after this call; a failed one is tried again by the next in turn."""
-        asked = self._begun
-        async with self._lock:
-            if self._latest is not None and self._latest[0] > asked:
-                return self._latest[1]
-            self._begun += 1
-            number = self._begun
-            result = await build()
-            self._latest = (number, result)
-            return result
 
 
 class Publisher:
@@ -68,8 +45,8 @@ class Publisher:
         self._fragments: dict[tuple[Dialect, Encoding, str], Fragment] = {}
         self._documents: dict[tuple[str, Encoding], Published] = {}
         self._swaggers: dict[Encoding, Published] = {}
-        self._planning = _Turns[Plan]()
-        self._swaggering = {encoding: _Turns[Published]() for encoding in Encoding}
+        self._planning = Turns[Plan]()
+        self._swaggering = {encoding: Turns[Published]() for encoding in Encoding}
         self._building = asyncio.Lock()
 
     async def root(self) -> Published:
