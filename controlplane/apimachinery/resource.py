@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from controlplane.apimachinery.codec.protobuf import Message
 from controlplane.apimachinery.duration import human_age
 from controlplane.apimachinery.identity import GVK, GVR, GroupResource, Obj
 from controlplane.apimachinery.validation.field import FieldError
@@ -141,13 +142,15 @@ class Column:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceVersion:
     """One served version. ``schema`` is an OpenAPI v3 structural schema (a JSON object, as in a CRD) of the whole
-    object; ``apiVersion``, ``kind`` and ``metadata`` need not be described."""
+    object; ``apiVersion``, ``kind`` and ``metadata`` need not be described. ``message`` describes its protobuf form, if
+    clients send one."""
 
     name: str
     schema: Obj
     served: bool = True
     columns: tuple[Column, ...] = ()
     deprecation_warning: str = ""
+    message: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

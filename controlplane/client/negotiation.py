@@ -32,6 +32,7 @@ __all__ = [
     "accepted_types",
     "body_type",
     "find",
+    "is_protobuf",
     "negotiate",
     "patch_type",
 ]
@@ -65,7 +66,8 @@ class Form(NamedTuple):
 
 
 _KNOWN = (JSON, YAML, PROTOBUF)
-"""What messages list. Protobuf is known, so that clients which prefer it are told as by upstream; it is not spoken."""
+"""What messages list, as upstream's do. Protobuf is read where a kind describes it, but answers are never in it:
+clients that prefer it take JSON too."""
 _SPOKEN = (JSON, YAML)
 _STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 _KNOWN_PATCH_TYPES = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH})
@@ -220,6 +222,11 @@ def body_type(content_type: str | None) -> str:
     if media_type in _SPOKEN:
         return media_type
     raise _unsupported(_KNOWN)
+
+
+def is_protobuf(content_type: str | None) -> bool:
+    """Whether a body says that it is Kubernetes' protobuf."""
+    return content_type is not None and content_type.partition(";")[0].strip() == PROTOBUF
 
 
 def patch_type(content_type: str | None) -> str:

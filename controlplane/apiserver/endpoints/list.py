@@ -37,7 +37,7 @@ _DECODED_STRETCH_OBJECTS = 128
 """The same where each object is decoded for a table: some ten microseconds each."""
 
 
-async def list_objects(_services: Services, request: Request, target: Target, answer: Answer) -> Response:
+async def list_objects(services: Services, request: Request, target: Target, answer: Answer) -> Response:
     """List a collection.
 
     Raises:
@@ -56,7 +56,7 @@ async def list_objects(_services: Services, request: Request, target: Target, an
             limit=page.limit,
             continue_key=page.continue_key,
         )
-        return await respond_list(request, target, result, answer, counted=not (predicate.signature))
+        return await respond_list(services, request, target, result, answer, counted=not (predicate.signature))
     except Compacted as error:
         raise _expired(options, error, target) from error
     except StorageError as error:
@@ -64,7 +64,7 @@ async def list_objects(_services: Services, request: Request, target: Target, an
 
 
 async def respond_list(
-    request: Request, target: Target, result: ListResult, answer: Answer, *, counted: bool
+    services: Services, request: Request, target: Target, result: ListResult, answer: Answer, *, counted: bool
 ) -> Response:
     """Answer with a list. ``counted``: nothing was filtered, so that what remains is known."""
     meta = _list_meta(target, result, counted=counted)
@@ -72,7 +72,9 @@ async def respond_list(
         return Response(200, await _join(target.served, meta, result))
     objects = await _decoded(target.served, result)
     if answer.conversion is not None:
-        value = represent_list(request, target.served, answer.conversion).list_of(meta, objects)
+        value = represent_list(request, target.served, answer.conversion, services.registry.clock).list_of(
+            meta, objects
+        )
     else:
         value = _list_object(target.served, meta, objects)
     return Response(200, encode(request, value, answer), content_type=answer.media_type)
