@@ -87,8 +87,8 @@ class NativeSchemas:
                 self.found[name] = {}  # it may contain itself
                 self.found[name] = self.record(schema)
             description = schema.get("description", "")
-            if description == self.found[name].get("description"):
-                description = ""  # it is told there
+            if self._dialect is Dialect.V3 and description == self.found[name].get("description"):
+                description = ""  # it is told there, and kubectl explain would tell it twice
             exists_empty = not schema.get(POINTER) and not schema.get("required")
             default: Obj | None = {} if exists_empty else None
             return {**self._dialect.field(name, description, default=default), **_patch_rules(schema)}

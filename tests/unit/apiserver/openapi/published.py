@@ -17,7 +17,7 @@ from controlplane.testing.clock import FakeClock
 from tests.aio import run
 from tests.unit.apiserver.plane import running_plane
 
-__all__ = ["PRODUCT", "WIDGETS", "ask", "get", "get_json", "references", "serving", "widgets"]
+__all__ = ["PRODUCT", "WIDGETS", "WIDGET_SCHEMA", "ask", "get", "get_json", "references", "serving", "widgets"]
 
 PRODUCT = "v1.36.0"
 WIDGET_SCHEMA: dict[str, Any] = {
