@@ -2,21 +2,28 @@
 
 A document asked for by its hash never changes and may be kept; one asked for by an old hash is somewhere else now.
 
+What builds documents is imported when the first is asked for, in a thread: it would be a tenth of a server's start, and
+many servers are never asked.
+
 Source: kubernetes/kube-openapi ``pkg/handler`` and ``pkg/handler3``; Go's ``http.ServeContent`` for conditions.
 """
 
 from __future__ import annotations
 
+import asyncio
 from email.utils import formatdate, parsedate_to_datetime
-from typing import Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from controlplane.apiserver.openapi.dialect import Dialect, Encoding
-from controlplane.apiserver.openapi.plan import PREFIX, hashed_url
-from controlplane.apiserver.openapi.publisher import Published, Publisher
+from controlplane.apiserver.openapi.urls import PREFIX, hashed_url
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock
 from controlplane.client.negotiation import JSON, accepted_types
 from controlplane.client.request import Request, Response
+
+if TYPE_CHECKING:
+    from controlplane.apiserver.openapi.publisher import Published, Publisher
 
 __all__ = ["OpenAPI"]
 
@@ -39,11 +46,12 @@ class OpenAPI:
     """Answers the paths. ``product``: the server's version, as documents tell it (``v1.36.0``)."""
 
     def __init__(self, tables: TableHolder, *, product: str, clock: Clock) -> None:
-        self._publisher, self._clock = Publisher(tables, product, clock), clock
+        self._tables, self._product, self._clock = tables, product, clock
+        self._publisher: Publisher | None = None
 
     async def root(self, request: Request) -> Response:
         """``/openapi/v3``."""
-        return _answer(request, await self._publisher.root(), JSON, [])
+        return _answer(request, await (await self._publishing()).root(), JSON, [])
 
     async def document(self, request: Request) -> Response:
         """``/openapi/v3/<key>``."""
@@ -51,7 +59,7 @@ class OpenAPI:
         encoding = _encoding(request, Dialect.V3)
         if encoding is None:
             return Response(406, headers=[_VARY])
-        document = await self._publisher.document(key, encoding)
+        document = await (await self._publishing()).document(key, encoding)
         if document is None:
             return Response(404)
         media_type = _media_type(encoding, Dialect.V3)
@@ -70,8 +78,20 @@ class OpenAPI:
         encoding = _encoding(request, Dialect.V2)
         if encoding is None:
             return Response(406, headers=[_VARY])
-        document = await self._publisher.swagger(encoding)
+        document = await (await self._publishing()).swagger(encoding)
         return _answer(request, document, _media_type(encoding, Dialect.V2), [_VARY])
+
+    async def _publishing(self) -> Publisher:
+        if self._publisher is None:
+            await asyncio.to_thread(import_module, "controlplane.apiserver.openapi.publisher")
+        return self._made()
+
+    def _made(self) -> Publisher:
+        if self._publisher is None:
+            from controlplane.apiserver.openapi.publisher import Publisher
+
+            self._publisher = Publisher(self._tables, self._product, self._clock)
+        return self._publisher
 
 
 def _encoding(request: Request, dialect: Dialect) -> Encoding | None:

@@ -14,11 +14,11 @@ from controlplane.apimachinery.identity import GroupVersion
 from controlplane.apiserver.openapi.digests import BUILDER, Digests, combined
 from controlplane.apiserver.openapi.discovery_operations import api_path
 from controlplane.apiserver.openapi.steps import Steps
+from controlplane.apiserver.openapi.urls import hashed_url
 from controlplane.apiserver.registry.table import ResourceTable, Served
 
-__all__ = ["PREFIX", "Part", "Plan", "hashed_url", "make_plan"]
+__all__ = ["Part", "Plan", "make_plan"]
 
-PREFIX = "/openapi/v3"
 _RESOURCES_PER_STEP = 50
 
 
@@ -44,11 +44,6 @@ class Plan:
 
     def resource_digests(self) -> set[str]:
         return {digest for part in self.parts.values() for digest, _ in part.resources}
-
-
-def hashed_url(key: str, digest: str) -> str:
-    """Where a document is that never changes: ``/openapi/v3/api/v1?hash=…``."""
-    return f"{PREFIX}/{key}?hash={digest}"
 
 
 def make_plan(table: ResourceTable, digests: Digests, product: str) -> Steps[Plan]:
