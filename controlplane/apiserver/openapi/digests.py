@@ -7,15 +7,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import cache
 
 from controlplane.apimachinery.codec.json import dumps, dumps_sorted
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apiserver.registry.table import ResourceTable, Served
 
-__all__ = ["BUILDER", "Digests", "combined"]
+__all__ = ["BUILDER", "Digests", "builder_digest", "combined"]
 
 BUILDER = "1"
 """The version of the builder: raised with every change of what it writes for the same resource (a test tells)."""
+
+
+@cache
+def builder_digest() -> str:
+    """The builder's version, and the schema from outside of it that is in every document."""
+    return hashlib.sha256(BUILDER.encode() + dumps_sorted(OBJECT_META)).hexdigest()
 
 
 def combined(parts: Iterable[str]) -> str:
@@ -46,7 +54,7 @@ class Digests:
     def _of(self, served: Served) -> str:
         resource = served.resource
         described = [
-            BUILDER,
+            builder_digest(),
             self._product,
             resource.group,
             served.version.name,

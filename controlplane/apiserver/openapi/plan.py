@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import orjson
 
 from controlplane.apimachinery.identity import GroupVersion
-from controlplane.apiserver.openapi.digests import BUILDER, Digests, combined
+from controlplane.apiserver.openapi.digests import Digests, builder_digest, combined
 from controlplane.apiserver.openapi.discovery_operations import api_path
 from controlplane.apiserver.openapi.steps import Steps
 from controlplane.apiserver.openapi.urls import hashed_url
@@ -48,7 +48,7 @@ class Plan:
 
 def make_plan(table: ResourceTable, digests: Digests, product: str) -> Steps[Plan]:
     """Plan the documents of a table. ``product``: what is told of the server's version."""
-    parts = {key: Part(key, combined([BUILDER, product, key])) for key in _discovery_keys(table)}
+    parts = {key: Part(key, combined([builder_digest(), product, key])) for key in _discovery_keys(table)}
     planned = 0
     for group in table.groups:
         for version in group.versions:
@@ -60,7 +60,7 @@ def make_plan(table: ResourceTable, digests: Digests, product: str) -> Steps[Pla
                 planned += 1
                 if planned % _RESOURCES_PER_STEP == 0:
                     yield
-            digest = combined([BUILDER, product, key, *(digest for digest, _ in resources)])
+            digest = combined([builder_digest(), product, key, *(digest for digest, _ in resources)])
             parts[key] = Part(key, digest, gv, tuple(resources))
     parts = {key: parts[key] for key in sorted(parts)}
     paths = {key: {"serverRelativeURL": hashed_url(key, part.digest)} for key, part in parts.items()}
