@@ -50,13 +50,13 @@ _INTEGERS = {
 _FLOATS = {"multipleOf": "multiple_of", "maximum": "maximum", "minimum": "minimum"}
 
 
-def fill_in_steps(schema: Obj, message: M, fill: _Fill[M]) -> Steps[None]:
-    """Write a schema with all schemas in it."""
+def fill_in_steps(schema: Obj, message: M, fill: _Fill[M], level: Callable[[Obj], Obj] | None) -> Steps[None]:
+    """Write a schema with all schemas in it. ``level``: gives what is written of each schema in it."""
     pending: Pending[M] = [(schema, message)]
     nodes = 0
     while pending:
         source, target = pending.pop()
-        fill(source, target, pending)
+        fill(source if level is None or source is schema else level(source), target, pending)
         nodes += 1
         if nodes % _NODES_PER_STEP == 0:
             yield

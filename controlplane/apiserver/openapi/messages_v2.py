@@ -5,6 +5,8 @@ Only what this package publishes is known.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.openapi.messages import Pending, add_extension, fill_in_steps, set_common
 from controlplane.apiserver.openapi.proto import openapi_v2_pb2 as v2
@@ -26,10 +28,10 @@ def path_message(path: str, item: Obj) -> v2.Paths:
     return paths
 
 
-def definition_message(name: str, schema: Obj) -> Steps[v2.Definitions]:
-    """One definition, as the only one of a Definitions message."""
+def definition_message(name: str, schema: Obj, level: Callable[[Obj], Obj] | None = None) -> Steps[v2.Definitions]:
+    """One definition, as the only one of a Definitions message. ``level``: see ``fill_in_steps``."""
     definitions = v2.Definitions()
-    yield from fill_in_steps(schema, definitions.additional_properties.add(name=name).value, _schema)
+    yield from fill_in_steps(schema, definitions.additional_properties.add(name=name).value, _schema, level)
     return definitions
 
 

@@ -5,6 +5,8 @@ Only what this package publishes is known.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.openapi.messages import Pending, add_extension, fill_in_steps, set_common
 from controlplane.apiserver.openapi.proto import openapi_v3_pb2 as v3
@@ -26,10 +28,14 @@ def path_message(path: str, item: Obj) -> v3.Paths:
     return paths
 
 
-def definition_message(name: str, schema: Obj) -> Steps[v3.SchemasOrReferences]:
-    """One definition, as the only one of a SchemasOrReferences message."""
+def definition_message(
+    name: str, schema: Obj, level: Callable[[Obj], Obj] | None = None
+) -> Steps[v3.SchemasOrReferences]:
+    """One definition, as the only one of a SchemasOrReferences message. ``level``: see ``fill_in_steps``."""
     definitions = v3.SchemasOrReferences()
-    yield from fill_in_steps(schema, definitions.additional_properties.add(name=name).value, _schema_or_reference)
+    yield from fill_in_steps(
+        schema, definitions.additional_properties.add(name=name).value, _schema_or_reference, level
+    )
     return definitions
 
 

@@ -8,21 +8,33 @@ anew.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from controlplane.apiserver.openapi import documents, protobuf
 from controlplane.apiserver.openapi.dialect import Dialect, Encoding
 from controlplane.apiserver.openapi.digests import Digests
-from controlplane.apiserver.openapi.documents import discovery_fragment, shared_fragment
-from controlplane.apiserver.openapi.fragments import Fragment, build_fragment
+from controlplane.apiserver.openapi.fragments import (
+    Encoder,
+    Fragment,
+    discovery_fragment,
+    resource_fragment,
+    shared_fragment,
+)
+from controlplane.apiserver.openapi.json_documents import JSONEncoder
 from controlplane.apiserver.openapi.plan import Part, Plan, make_plan
+from controlplane.apiserver.openapi.protobuf_documents import ProtobufEncoder
 from controlplane.apiserver.openapi.steps import Steps, in_slices
 from controlplane.apiserver.openapi.turns import Turns
 from controlplane.apiserver.registry.table import Served, TableHolder
 from controlplane.base.clock import Clock
 
 __all__ = ["Published", "Publisher"]
+
+_ENCODERS: Mapping[tuple[Dialect, Encoding], Encoder] = {
+    (dialect, encoding): JSONEncoder(dialect) if encoding is Encoding.JSON else ProtobufEncoder(dialect)
+    for dialect in Dialect
+    for encoding in Encoding
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,41 +131,30 @@ class Publisher:
         return built
 
     def _document_steps(self, part: Part, encoding: Encoding) -> Steps[list[bytes]]:
-        fragments = [(yield from _in(encoding, discovery_fragment(part.key, Dialect.V3), Dialect.V3))]
+        encoder = _ENCODERS[Dialect.V3, encoding]
+        fragments = [(yield from discovery_fragment(part.key, encoder))]
         for digest, served in part.resources:
-            fragments.append((yield from self._fragment(digest, served, Dialect.V3, encoding)))
+            fragments.append((yield from self._fragment(digest, served, encoding, encoder)))
         if part.gv is not None:
-            fragments.append((yield from _in(encoding, shared_fragment([part.gv], Dialect.V3), Dialect.V3)))
-        join = documents.join_v3 if encoding is Encoding.JSON else protobuf.join_v3
-        return (yield from join(fragments, self._product))
+            fragments.append((yield from shared_fragment([part.gv], encoder)))
+        return (yield from encoder.join(fragments, self._product))
 
     def _swagger_steps(self, plan: Plan, encoding: Encoding) -> Steps[list[bytes]]:
-        shared = shared_fragment((part.gv for part in plan.parts.values() if part.gv is not None), Dialect.V2)
-        fragments = [(yield from _in(encoding, shared, Dialect.V2))]
+        encoder = _ENCODERS[Dialect.V2, encoding]
+        gvs = [part.gv for part in plan.parts.values() if part.gv is not None]
+        fragments = [(yield from shared_fragment(gvs, encoder))]
         for part in plan.parts.values():
-            fragments.append((yield from _in(encoding, discovery_fragment(part.key, Dialect.V2), Dialect.V2)))
-            yield
+            fragments.append((yield from discovery_fragment(part.key, encoder)))
             for digest, served in part.resources:
-                fragments.append((yield from self._fragment(digest, served, Dialect.V2, encoding)))
-        join = documents.join_v2 if encoding is Encoding.JSON else protobuf.join_v2
-        return (yield from join(fragments, self._product))
+                fragments.append((yield from self._fragment(digest, served, encoding, encoder)))
+        return (yield from encoder.join(fragments, self._product))
 
-    def _fragment(self, digest: str, served: Served, dialect: Dialect, encoding: Encoding) -> Steps[Fragment]:
-        key = (dialect, encoding, digest)
+    def _fragment(self, digest: str, served: Served, encoding: Encoding, encoder: Encoder) -> Steps[Fragment]:
+        key = (encoder.dialect, encoding, digest)
         found = self._fragments.get(key)
         if found is None:
-            plain = self._fragments.get((dialect, Encoding.JSON, digest))
-            if plain is None:
-                plain = yield from build_fragment(served, dialect)
-            found = self._fragments[key] = yield from _in(encoding, plain, dialect)
+            found = self._fragments[key] = yield from resource_fragment(served, encoder)
         return found
 
     def _published(self, pieces: list[bytes], digest: str) -> Published:
         return Published(pieces, digest, int(self._clock.now()))
-
-
-def _in(encoding: Encoding, fragment: Fragment, dialect: Dialect) -> Steps[Fragment]:
-    """A fragment of JSON in the encoding wanted."""
-    if encoding is Encoding.JSON:
-        return fragment
-    return (yield from protobuf.encode_fragment(fragment, dialect))

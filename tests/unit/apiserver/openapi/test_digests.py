@@ -35,9 +35,9 @@ THINGS = Resource(
     key_prefix="things",
 )
 WRITTEN = {
-    "/openapi/v2": "",
-    "/openapi/v3/apis/things.k8s.io/v1": "",
-    "/openapi/v3/apis/shop.example.com/v1": "",
+    "/openapi/v2": "f6e145c218da2d81",
+    "/openapi/v3/apis/things.k8s.io/v1": "2d05428fc5c5b453",
+    "/openapi/v3/apis/shop.example.com/v1": "541ec4bb3c5fe3ad",
 }
 """What builder ``OF`` writes for fixed resources: SHA-256, the first 16 digits."""
 OF = "1"

@@ -1,4 +1,4 @@
-"""Documents as protobuf: the same fragments and the same join, in messages instead of JSON.
+"""Documents in protobuf: values as gnostic's messages, and the join of fragments.
 
 A message that holds a list of others is written as the others one after another, so a document is joined from the
 encoded lists of its fragments; only the lengths of the wholes are put before them.
@@ -6,13 +6,16 @@ encoded lists of its fragments; only the lengths of the wholes are put before th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
+import orjson
 from google.protobuf.message import Message
 
 from controlplane.apimachinery.codec.json import loads
+from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.openapi import messages_v2, messages_v3
+from controlplane.apiserver.openapi.custom_schemas import published_level
 from controlplane.apiserver.openapi.dialect import Dialect
 from controlplane.apiserver.openapi.fragments import Fragment
 from controlplane.apiserver.openapi.parameters import shared_parameters
@@ -20,54 +23,62 @@ from controlplane.apiserver.openapi.proto import openapi_v2_pb2 as v2
 from controlplane.apiserver.openapi.proto import openapi_v3_pb2 as v3
 from controlplane.apiserver.openapi.steps import Steps
 
-__all__ = ["encode_fragment", "join_v2", "join_v3"]
+__all__ = ["ProtobufEncoder"]
 
 _FRAGMENTS_PER_STEP: Final = 20
 
 
-def encode_fragment(fragment: Fragment, dialect: Dialect) -> Steps[Fragment]:
-    """A fragment in JSON as one in protobuf: each value is the encoded list that has it alone."""
-    of_path = messages_v3.path_message if dialect is Dialect.V3 else messages_v2.path_message
-    paths: dict[str, bytes] = {}
-    for path, text in fragment.paths.items():
-        paths[path] = of_path(path, loads(text)).SerializeToString()
-        yield
-    definitions: dict[str, bytes] = {}
-    for name, text in fragment.definitions.items():
-        schema = loads(text)
-        yield
+class ProtobufEncoder:
+    """Encodes one dialect as protobuf. Each value is the encoded list that has it alone."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+
+    def path(self, path: str, item: Obj) -> bytes:
+        whole = loads(orjson.dumps(item))  # it has parts that are JSON already
+        if self.dialect is Dialect.V3:
+            return messages_v3.path_message(path, whole).SerializeToString()
+        return messages_v2.path_message(path, whole).SerializeToString()
+
+    def definition(self, name: str, schema: Obj) -> Steps[bytes]:
+        return self._definition(name, schema, None)
+
+    def custom_definition(self, name: str, schema: Obj) -> Steps[bytes]:
+        return self._definition(name, schema, lambda below: published_level(below, self.dialect))
+
+    def join(self, fragments: Sequence[Fragment], product: str) -> Steps[list[bytes]]:
+        paths, definitions = yield from _lists(fragments)
+        return (_join_v3 if self.dialect is Dialect.V3 else _join_v2)(paths, definitions, product)
+
+    def _definition(self, name: str, schema: Obj, level: Callable[[Obj], Obj] | None) -> Steps[bytes]:
         message: Message
-        if dialect is Dialect.V3:
-            message = yield from messages_v3.definition_message(name, schema)
+        if self.dialect is Dialect.V3:
+            message = yield from messages_v3.definition_message(name, schema, level)
         else:
-            message = yield from messages_v2.definition_message(name, schema)
-        definitions[name] = message.SerializeToString()
+            message = yield from messages_v2.definition_message(name, schema, level)
+        text = message.SerializeToString()
         yield
-    return Fragment(paths, definitions)
+        return text
 
 
-def join_v3(fragments: Sequence[Fragment], product: str) -> Steps[list[bytes]]:
-    """One document of OpenAPI 3.0."""
+def _join_v3(paths: list[bytes], definitions: list[bytes], product: str) -> list[bytes]:
     head = v3.Document(openapi="3.0.0", info=v3.Info(title="Kubernetes", version=product))
     security = v3.Components()
     scheme = security.security_schemes.additional_properties.add(name="BearerToken").value.security_scheme
     scheme.type, scheme.name, scheme.description = "apiKey", "authorization", "A bearer token."
     setattr(scheme, "in", "header")
-    paths, definitions = yield from _lists(fragments)
     schemas = _field(v3.Components.SCHEMAS_FIELD_NUMBER, definitions)
     components = _field(v3.Document.COMPONENTS_FIELD_NUMBER, [*schemas, security.SerializeToString()])
     return [head.SerializeToString(), *_field(v3.Document.PATHS_FIELD_NUMBER, paths), *components]
 
 
-def join_v2(fragments: Sequence[Fragment], product: str) -> Steps[list[bytes]]:
-    """The document of Swagger 2.0."""
+def _join_v2(paths: list[bytes], definitions: list[bytes], product: str) -> list[bytes]:
     head = v2.Document(swagger="2.0", info=v2.Info(title="Kubernetes", version=product))
     head.parameters.CopyFrom(messages_v2.parameters_message(shared_parameters()))
     key = head.security_definitions.additional_properties.add(name="BearerToken").value.api_key_security
     key.type, key.name, key.description = "apiKey", "authorization", "A bearer token."
     setattr(key, "in", "header")
     head.security.add().additional_properties.add(name="BearerToken").value.SetInParent()
-    paths, definitions = yield from _lists(fragments)
     return [
         head.SerializeToString(),
         *_field(v2.Document.PATHS_FIELD_NUMBER, paths),
