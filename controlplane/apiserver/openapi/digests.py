@@ -6,13 +6,15 @@ Every server that serves the same resources, by the same builder and under the s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
+
+import orjson
 
 from controlplane.apimachinery.codec.json import dumps, dumps_sorted
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.object_meta import OBJECT_META
-from controlplane.apiserver.registry.table import ResourceTable, Served
+from controlplane.apiserver.registry.table import Served
 
 __all__ = ["BUILDER", "Digests", "builder_digest", "combined"]
 
@@ -33,7 +35,8 @@ def combined(parts: Iterable[str]) -> str:
 
 class Digests:
     """Digests of resources. A custom resource's schema is told by its ``generation``, which is that of its definition;
-    a native one's is read, once, since its generation says nothing of descriptions."""
+    a native one's is read, since its generation says nothing of descriptions: once, for native schemas stay as long as
+    the process."""
 
     def __init__(self, product: str) -> None:
         self._product = product
@@ -45,11 +48,6 @@ class Digests:
         if memo is None:
             memo = served.memo[Digests] = self._of(served)
         return memo
-
-    def keep(self, table: ResourceTable) -> None:
-        """Forget schemas that the table does not have."""
-        known = {id(served.version.schema) for served in table.routes.values()}
-        self._schemas = {key: value for key, value in self._schemas.items() if key in known}
 
     def _of(self, served: Served) -> str:
         resource = served.resource
@@ -67,13 +65,25 @@ class Digests:
             sorted((subresource.name, sorted(subresource.verbs)) for subresource in resource.subresources),
             resource.field_labels,
             resource.generation,
-            self._schema(served) if resource.native else "",
+            self._schema(served.version.schema) if resource.native else "",
         ]
         return hashlib.sha256(dumps(described)).hexdigest()
 
-    def _schema(self, served: Served) -> str:
-        schema = served.version.schema
+    def _schema(self, schema: Obj) -> str:
         found = self._schemas.get(id(schema))
         if found is None:
-            found = self._schemas[id(schema)] = (schema, hashlib.sha256(dumps_sorted(schema)).hexdigest())
+            found = self._schemas[id(schema)] = (schema, _schema_digest(schema))
         return found[1]
+
+
+def _schema_digest(schema: Obj) -> str:
+    """The digest of a native schema. A schema that is inside itself is given by a function; it counts once."""
+    met: set[object] = set()
+
+    def once(function: Callable[[], Obj]) -> Obj:
+        if function in met:
+            return {}
+        met.add(function)
+        return function()
+
+    return hashlib.sha256(orjson.dumps(schema, default=once, option=orjson.OPT_SORT_KEYS)).hexdigest()

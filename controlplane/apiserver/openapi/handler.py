@@ -58,17 +58,17 @@ class OpenAPI:
         key = request.path.removeprefix(f"{PREFIX}/")
         encoding = _encoding(request, Dialect.V3)
         if encoding is None:
-            return Response(406, headers=[_VARY])
+            return Response(406, content_type="", headers=[_VARY])
         document = await (await self._publishing()).document(key, encoding)
         if document is None:
-            return Response(404)
+            return Response(404, content_type="", headers=[_VARY])
         media_type = _media_type(encoding, Dialect.V3)
         wanted = request.query.first("hash")
         if not wanted:
             return _answer(request, document, media_type, [_VARY])
         if wanted != document.digest:
             location = ("Location", hashed_url(key, document.digest))
-            return Response(301, headers=[_VARY, ("Etag", f'"{document.digest}"'), location])
+            return Response(301, content_type=media_type, headers=[_VARY, ("Etag", f'"{document.digest}"'), location])
         expires = formatdate(self._clock.now() + _YEAR_SECONDS, usegmt=True)
         forever = [_VARY, ("Cache-Control", "public, immutable"), ("Expires", expires)]
         return _answer(request, document, media_type, forever)
@@ -77,7 +77,7 @@ class OpenAPI:
         """``/openapi/v2``."""
         encoding = _encoding(request, Dialect.V2)
         if encoding is None:
-            return Response(406, headers=[_VARY])
+            return Response(406, content_type="", headers=[_VARY])
         document = await (await self._publishing()).swagger(encoding)
         return _answer(request, document, _media_type(encoding, Dialect.V2), [_VARY])
 
@@ -113,7 +113,7 @@ def _answer(request: Request, document: Published, media_type: str, headers: lis
     etag = f'"{document.digest}"'
     headers += [("Etag", etag), ("Last-Modified", formatdate(document.modified, usegmt=True))]
     if _unchanged(request, etag, document.modified):
-        return Response(304, content_type=media_type, headers=headers)
+        return Response(304, content_type="", headers=headers)
     return Response(200, document.body, content_type=media_type, headers=headers)
 
 

@@ -35,7 +35,11 @@ _NAMED_SCALARS = frozenset({"v1.Time", "v1.MicroTime", "resource.Quantity", "int
 """Types that are no records and have a definition nevertheless."""
 _SHARED = frozenset({"runtime.RawExtension", "v1.FieldsV1"})
 _ZEROS: Mapping[str, Any] = {"string": "", "boolean": False, "integer": 0, "number": 0}
-_UNPUBLISHED = frozenset({POINTER, GO_TYPE, "properties", "items", "additionalProperties"})
+_OURS = "x-controlplane-"
+"""Begins the extensions that are marks for the decoder."""
+_DEFINITION = "x-controlplane-definition"
+"""A function that gives the schema which is meant, for one that is inside itself."""
+_NOT_AS_IT_IS = frozenset({"properties", "items", "additionalProperties", "x-kubernetes-preserve-unknown-fields"})
 
 
 class NativeSchemas:
@@ -76,6 +80,9 @@ class NativeSchemas:
 
     def _schema(self, schema: Obj, *, existing: bool) -> Obj:
         """``existing``: a scalar here is never missing, so its empty value is its default."""
+        if _DEFINITION in schema:
+            described = {"description": schema["description"]} if "description" in schema else {}
+            schema = {**schema[_DEFINITION](), **described}
         go_type = schema.get(GO_TYPE, "")
         if _INT_OR_STRING in schema:
             return self._dialect.field(INT_OR_STRING, schema.get("description", ""))
@@ -110,8 +117,8 @@ class NativeSchemas:
         return {
             key: value
             for key, value in schema.items()
-            if key not in _UNPUBLISHED
-            and key != "x-kubernetes-preserve-unknown-fields"
+            if key not in _NOT_AS_IT_IS
+            and not key.startswith(_OURS)
             and not (key == "default" and self._dialect is Dialect.V2)
         }
 

@@ -101,7 +101,6 @@ class Publisher:
         """Plan anew, and forget what the new plan has no use for."""
         table = self._tables.current
         plan = self._plan = await in_slices(make_plan(table, self._digests, self._product))
-        self._digests.keep(table)
         live = plan.resource_digests()
         self._fragments = {key: value for key, value in self._fragments.items() if key[2] in live}
         self._documents = {
