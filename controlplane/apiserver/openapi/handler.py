@@ -11,10 +11,12 @@ Source: kubernetes/kube-openapi ``pkg/handler`` and ``pkg/handler3``; Go's ``htt
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from email.utils import formatdate, parsedate_to_datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from controlplane.apimachinery.status import service_unavailable
 from controlplane.apiserver.openapi.dialect import Dialect, Encoding
 from controlplane.apiserver.openapi.urls import PREFIX, hashed_url
 from controlplane.apiserver.registry.table import TableHolder
@@ -38,19 +40,33 @@ _ANSWERED = {
     Dialect.V2: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
     Dialect.V3: "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
 }
+_BEHIND = "the server cannot tell now whether this group version is served, please try again"
 _YEAR_SECONDS = 365 * 24 * 3600
 _VARY: Final = ("Vary", "Accept")
 
 
 class OpenAPI:
-    """Answers the paths. ``product``: the server's version, as documents tell it (``v1.36.0``)."""
+    """Answers the paths.
 
-    def __init__(self, tables: TableHolder, *, product: str, clock: Clock) -> None:
-        self._tables, self._product, self._clock = tables, product, clock
+    Args:
+        product: the server's version, as documents tell it (``v1.36.0``).
+        catch_up: waits until the table is no older than the request, and returns whether it is; None if it always is.
+    """
+
+    def __init__(
+        self,
+        tables: TableHolder,
+        *,
+        product: str,
+        clock: Clock,
+        catch_up: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        self._tables, self._product, self._clock, self._catch_up = tables, product, clock, catch_up
         self._publisher: Publisher | None = None
 
     async def root(self, request: Request) -> Response:
         """``/openapi/v3``."""
+        await self._current()
         return _answer(request, await (await self._publishing()).root(), JSON, [])
 
     async def document(self, request: Request) -> Response:
@@ -59,8 +75,11 @@ class OpenAPI:
         encoding = _encoding(request, Dialect.V3)
         if encoding is None:
             return Response(406, content_type="", headers=[_VARY])
+        current = await self._current()
         document = await (await self._publishing()).document(key, encoding)
         if document is None:
+            if not current:
+                raise service_unavailable(_BEHIND, retry_after_seconds=1)
             return Response(404, content_type="", headers=[_VARY])
         media_type = _media_type(encoding, Dialect.V3)
         wanted = request.query.first("hash")
@@ -78,8 +97,13 @@ class OpenAPI:
         encoding = _encoding(request, Dialect.V2)
         if encoding is None:
             return Response(406, content_type="", headers=[_VARY])
+        await self._current()
         document = await (await self._publishing()).swagger(encoding)
         return _answer(request, document, _media_type(encoding, Dialect.V2), [_VARY])
+
+    async def _current(self) -> bool:
+        """Catch up. Where that cannot be proved, what is known is still published, as upstream's would be later."""
+        return self._catch_up is None or await self._catch_up()
 
     async def _publishing(self) -> Publisher:
         if self._publisher is None:

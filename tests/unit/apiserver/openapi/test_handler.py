@@ -7,10 +7,14 @@ from email.utils import formatdate
 
 import pytest
 
+from controlplane.apimachinery.status import APIError
 from controlplane.apis.builtin import BUILTIN
+from controlplane.apiserver.openapi.handler import OpenAPI
+from controlplane.apiserver.registry.table import build_table
 from controlplane.client.request import Response
-from controlplane.testing.clock import DEFAULT_START
-from tests.unit.apiserver.openapi.published import WIDGETS, ask, get_json, widgets
+from controlplane.testing.clock import DEFAULT_START, FakeClock
+from tests.aio import run
+from tests.unit.apiserver.openapi.published import PRODUCT, WIDGETS, ask, get, get_json, serving, widgets
 
 PATHS = ["/openapi/v3", "/openapi/v3/api/v1", "/openapi/v2"]
 V2 = "application/com.github.proto-openapi.spec.v2"
@@ -70,6 +74,39 @@ def test_a_document_asked_for_by_an_old_hash_is_elsewhere() -> None:
 @pytest.mark.parametrize("key", ["apis/nobody/v1", "api/v2", "nothing", ""])
 def test_what_nobody_serves_is_not_found(key: str) -> None:
     assert ask(f"/openapi/v3/{key}").status == 404
+
+
+def test_a_document_is_looked_for_when_the_server_has_caught_up() -> None:
+    async def scenario() -> None:
+        async with serving(*BUILTIN) as (tables, _, mirror):
+            path = "/openapi/v3/apis/shop.example.com/v1"
+
+            async def catch_up() -> bool:
+                resources = (*BUILTIN, WIDGETS)
+                tables.swap(build_table((resource, mirror.storage(resource)) for resource in resources))
+                return True
+
+            openapi = OpenAPI(tables, product=PRODUCT, clock=FakeClock(), catch_up=catch_up)
+            assert (await get(openapi, path)).status == 200
+
+    run(scenario())
+
+
+def test_what_may_be_served_elsewhere_is_unavailable_not_unknown() -> None:
+    async def scenario() -> None:
+        async with serving(*BUILTIN) as (tables, _, _):
+
+            async def catch_up() -> bool:
+                return False
+
+            openapi = OpenAPI(tables, product=PRODUCT, clock=FakeClock(), catch_up=catch_up)
+            with pytest.raises(APIError) as refused:
+                await get(openapi, "/openapi/v3/apis/shop.example.com/v1")
+            assert refused.value.code == 503
+            for path in PATHS:
+                assert (await get(openapi, path)).status == 200
+
+    run(scenario())
 
 
 @pytest.mark.parametrize(
