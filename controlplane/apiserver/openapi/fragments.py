@@ -123,15 +123,17 @@ def _selectable(served: Served) -> Obj:
 
 def _list(item: str, served: Served, dialect: Dialect) -> Obj:
     plural = served.resource.plural
-    default: Obj | None = {} if served.resource.native else None
+    exists_empty = served.resource.native and not served.version.schema.get("required")
+    items = dialect.field(item, default={} if exists_empty else None)
+    metadata = dialect.field(META + "ListMeta", "Metadata of the list.", default={} if served.resource.native else None)
     return {
         "description": f"A list of {plural}.",
         "type": "object",
         "required": ["items"],
         "properties": {
             "apiVersion": API_VERSION,
-            "items": {"description": f"The {plural}.", "type": "array", "items": dialect.field(item, default=default)},
+            "items": {"description": f"The {plural}.", "type": "array", "items": items},
             "kind": KIND,
-            "metadata": dialect.field(META + "ListMeta", "Metadata of the list.", default=default),
+            "metadata": metadata,
         },
     }
