@@ -69,8 +69,10 @@ def read_value(value: Any) -> Any:
 
 
 def without_empty(value: Any) -> Any:
-    """Without what protobuf cannot tell from nothing: false, zero and empty texts that are not data."""
+    """Without what protobuf cannot tell: false and empty descriptions, and which list or object is a default."""
     if isinstance(value, dict):
+        if isinstance(value.get("default"), (list, dict)):
+            value = {**value, "default": {}}
         return {
             key: without_empty(child)
             for key, child in value.items()
