@@ -68,15 +68,18 @@ def read_value(value: Any) -> Any:
     return [read_value(one) for one in value]
 
 
+BOUNDS = {"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
+
+
 def without_empty(value: Any) -> Any:
-    """Without what protobuf cannot tell: false and empty descriptions, and which list or object is a default."""
+    """Without what protobuf cannot tell: false, bounds of zero, empty descriptions, which list or object is a default."""
     if isinstance(value, dict):
         if isinstance(value.get("default"), (list, dict)):
             value = {**value, "default": {}}
         return {
             key: without_empty(child)
             for key, child in value.items()
-            if child is not False and not (key == "description" and child == "")
+            if child is not False and not (key == "description" and child == "") and not (key in BOUNDS and child == 0)
         }
     if isinstance(value, list):
         return [without_empty(child) for child in value]
