@@ -72,7 +72,7 @@ BOUNDS = {"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"
 
 
 def without_empty(value: Any) -> Any:
-    """Without what protobuf cannot tell: false, bounds of zero, empty descriptions, which list or object is a default."""
+    """Without what protobuf cannot tell: false, zero bounds, empty descriptions, which list or object is a default."""
     if isinstance(value, dict):
         if isinstance(value.get("default"), (list, dict)):
             value = {**value, "default": {}}
