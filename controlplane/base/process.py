@@ -15,11 +15,12 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from threading import Thread
-from time import perf_counter
+from time import thread_time
 
+from controlplane.base import metrics
 from controlplane.base.memory import keep_freed_memory
 
-__all__ = ["NOTICEABLE_SECONDS", "begin", "import_aside", "serving"]
+__all__ = ["LONGEST_COLLECTION", "NOTICEABLE_SECONDS", "begin", "import_aside", "serving"]
 
 SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter while another wants it. By default 5 ms, which the loop would wait for the
@@ -31,6 +32,11 @@ generation, and how many of these a full one. So none looks at more than 150,000
 
 NOTICEABLE_SECONDS = 0.005
 """A full collection this long is the last that looks at what it has left."""
+
+LONGEST_COLLECTION = metrics.gauge(
+    "controlplane_gc_longest_collection_seconds",
+    "CPU time of the longest garbage collection since the process began to serve.",
+)
 
 
 def begin() -> None:
@@ -64,12 +70,14 @@ class _Freezer:
     """Called by the collector around each collection."""
 
     def __init__(self) -> None:
-        self._began = 0.0
+        self._began = self._longest = 0.0
+        LONGEST_COLLECTION.read_from(lambda: self._longest)
 
     def __call__(self, phase: str, info: dict[str, int]) -> None:
-        if info["generation"] < 2:
-            return
         if phase == "start":
-            self._began = perf_counter()
-        elif perf_counter() - self._began > NOTICEABLE_SECONDS:
+            self._began = thread_time()
+            return
+        seconds = thread_time() - self._began
+        self._longest = max(self._longest, seconds)
+        if info["generation"] == 2 and seconds > NOTICEABLE_SECONDS:
             gc.freeze()
