@@ -136,6 +136,10 @@ def decode_patched(obj: Obj, served: Served, problems: Sequence[str], directive:
     """
     shown = dumps(obj).decode()
     try:
+        _check_kind(obj, served)
+    except APIError as error:
+        raise _invalid_patch(shown, error.message) from error
+    try:
         problems = [*problems, *served.decoder.decode(obj)]
     except DecodeError as error:
         raise _invalid_patch(shown, str(error)) from error
