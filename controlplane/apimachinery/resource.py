@@ -88,6 +88,8 @@ class Strategy:
     who need the rule of the name alone.
     ``held``: something other than ``metadata.finalizers`` keeps a deleted object (a namespace's ``spec.finalizers``).
     ``begin_deletion``: change the object when its deletion begins and it is held (a namespace turns Terminating).
+    ``reset_fields``: dotted paths of what ``prepare_for_create`` and ``prepare_for_update`` reset, so that nobody can
+    own it through this path (``status``, where there is a status subresource).
     """
 
     default: Callable[[Obj], None] = _nothing
@@ -100,6 +102,7 @@ class Strategy:
     validate_name: Callable[[str, bool], Sequence[str]] | None = None
     held: Callable[[Obj], bool] = _false
     begin_deletion: Callable[[Obj], None] = _nothing
+    reset_fields: tuple[str, ...] = ()
     create_on_update: bool = False
     unconditional_update: bool = True
     ttl_seconds: Callable[[Obj], int] | None = None

@@ -21,7 +21,7 @@ from controlplane.apimachinery.patch.structured.fieldset import Fields, decode, 
 from controlplane.apimachinery.patch.structured.updater import Managers, OwnedSet, Updater
 from controlplane.apimachinery.patch.structured.walks import compare, fields_of
 
-__all__ = ["LAST_APPLIED", "UPDATE_MANAGERS_LIMIT", "FieldManager"]
+__all__ = ["LAST_APPLIED", "UPDATE_MANAGERS_LIMIT", "FieldManager", "is_reset", "keep_times", "problem_of"]
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 UPDATE_MANAGERS_LIMIT = 10
@@ -60,14 +60,21 @@ class Managed:
 class FieldManager:
     """Keeps managed fields for writes through one path.
 
-    ``api_version`` is the version of the objects that come and go here; ``now`` gives the time as objects carry it.
+    ``api_version`` is the version of the objects that come and go here; ``now`` gives the time as objects carry it;
+    ``blank`` is the object that a create begins with (it is not changed): what it has, nobody has set.
     """
 
-    def __init__(self, updater: Updater, api_version: str, *, subresource: str, now: Callable[[], str]) -> None:
-        self._updater, self._version, self._subresource, self._now = updater, api_version, subresource, now
+    __slots__ = ("_blank", "_now", "_subresource", "_updater", "_version")
 
-    def update(self, live: Obj, new: Obj, manager: str) -> None:
-        """Set the managed fields of ``new``, written by ``manager`` over ``live`` (``{}`` on create)."""
+    def __init__(
+        self, updater: Updater, api_version: str, *, subresource: str, now: Callable[[], str], blank: Obj
+    ) -> None:
+        self._updater, self._version, self._subresource, self._now = updater, api_version, subresource, now
+        self._blank = blank
+
+    def update(self, live: Obj | None, new: Obj, manager: str) -> None:
+        """Set the managed fields of ``new``, written by ``manager`` over ``live`` (None: it is created)."""
+        live = self._blank if live is None else live
         managed = self._sent_or_stored(live, new)
         bare_live, bare_new = _bare(live), _bare(new)
         if not managed.managers and live.get("metadata", {}).get("uid"):
@@ -80,20 +87,23 @@ class FieldManager:
             return
         _put(new, encode(managed))
 
-    def apply(self, live: Obj, applied: Obj, manager: str, *, force: bool) -> Obj:
-        """Merge ``applied`` into ``live``; the result has its managed fields set. Neither argument is changed.
+    def apply(self, live: Obj | None, applied: Obj, manager: str, *, force: bool) -> Obj:
+        """Merge ``applied`` into ``live`` (None: it is created); the result has its managed fields set. Neither is
+        changed, but parts of both stand in the result.
 
         Raises:
             ConflictError: somebody else owns a field with another value, and not ``force``.
             TypeMismatch: ``applied`` does not fit its type.
+            ValueError: the stored object or its managed fields do not fit, so that nothing can be merged into it.
         """
+        live = self._blank if live is None else live
         type_ = self._updater.types[self._version]
         check_type(applied, type_)
         managed = _read(live.get("metadata", {}).get("managedFields"))
         bare = _bare(live)
         if not managed.managers:
             # what was there before anybody applied belongs to one manager, so that it is not lost without a conflict
-            managed = self._update({}, bare, managed, _BEFORE_FIRST_APPLY)
+            managed = self._update(self._blank, bare, managed, _BEFORE_FIRST_APPLY)
         try:
             merged = self._apply(bare, applied, managed, manager, force=force)
         except ConflictError as err:
@@ -143,7 +153,7 @@ class FieldManager:
         if self._subresource:
             return _read_or_none(stored)
         sent = new.get("metadata", {}).get("managedFields")
-        if sent in ([], [{}]):
+        if sent is not None and is_reset(sent):
             return Managed({}, {})
         try:
             managed = _read(sent)
@@ -177,6 +187,36 @@ class FieldManager:
         for changed in changes:
             owned = difference(owned, changed)
         return owned
+
+
+def is_reset(entries: Any) -> bool:
+    """Whether a client asks for its object's managed fields to be forgotten: by an empty list, or one empty entry."""
+    return entries in ([], [{}])
+
+
+def problem_of(entries: Any) -> str:
+    """What makes managed fields unusable, ``""`` if nothing does."""
+    try:
+        _read(entries)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def keep_times(new: Obj, old: Obj) -> None:
+    """Give ``new`` the times of ``old``'s managed fields if these times are all that differs: then nothing is written.
+
+    A manager's time is set before it is known what admission and strategy leave of its change.
+    """
+    entries, before = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
+    if not entries or not before or len(entries) != len(before) or entries == before:
+        return
+    if all(map(_same_but_for_time, entries, before)) and _bare(new) == _bare(old):
+        new["metadata"]["managedFields"] = before
+
+
+def _same_but_for_time(entry: Obj, other: Obj) -> bool:
+    return {**entry, "time": ""} == {**other, "time": ""}
 
 
 def _bare(obj: Obj) -> Obj:

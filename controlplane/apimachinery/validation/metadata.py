@@ -17,6 +17,7 @@ from controlplane.apimachinery.validation.field import FieldError, forbidden, in
 from controlplane.apimachinery.validation.names import label_value, name_is_dns_label, qualified_name
 
 __all__ = [
+    "FIELD_MANAGER_BYTES",
     "FOREGROUND_FINALIZER",
     "ORPHAN_FINALIZER",
     "TOTAL_ANNOTATION_BYTES",

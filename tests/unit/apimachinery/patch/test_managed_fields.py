@@ -29,6 +29,7 @@ def manager(subresource: str = "", reset: dict[str, Any] | None = None) -> Field
         Updater(types={VERSION: THING}, convert=unreachable, reset=reset or {}),
         VERSION,
         subresource=subresource,
+        blank={},
         now=lambda: f"2026-01-01T00:00:{next(seconds):02d}Z",
     )
 
@@ -40,7 +41,7 @@ def owners(obj: Obj) -> dict[tuple[str, str], Any]:
 def created(fields: FieldManager, by: str = "creator", **content: Any) -> Obj:
     obj = thing(**content)
     obj["metadata"]["uid"] = "u"
-    fields.update({}, obj, by)
+    fields.update(None, obj, by)
     return obj
 
 
@@ -155,7 +156,7 @@ def test_kubectl_takes_over_what_it_applied_on_the_client_side() -> None:
     last = '{"apiVersion":"example.org/v1","kind":"Thing","metadata":{"name":"t"},"scalar":"x"}'
     obj = thing(scalar="x")
     obj["metadata"].update(uid="u", annotations={LAST_APPLIED: last})
-    fields.update({}, obj, "kubectl-client-side-apply")
+    fields.update(None, obj, "kubectl-client-side-apply")
     with pytest.raises(ConflictError):
         fields.apply(obj, thing(scalar="y"), "someone", force=False)
     taken = fields.apply(obj, thing(scalar="y"), "kubectl", force=False)

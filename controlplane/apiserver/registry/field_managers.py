@@ -1,0 +1,77 @@
+"""The field managers of what is served: one for each path (main resource or subresource) of each version.
+
+Each is made on first use and kept as long as the version is served as it is.
+
+Source: how kubernetes/apiserver ``pkg/endpoints/installer.go`` sets one up for each path, and ``GetResetFields`` of its
+strategies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.patch.managed_fields import FieldManager
+from controlplane.apimachinery.patch.structured.fieldset import Fields
+from controlplane.apimachinery.patch.structured.types import object_type
+from controlplane.apimachinery.patch.structured.updater import Updater
+from controlplane.apimachinery.resource import Resource, Subresource
+from controlplane.apimachinery.schema.object_meta import OBJECT_META
+from controlplane.apiserver.registry.table import Served
+
+__all__ = ["field_manager"]
+
+
+def field_manager(served: Served, subresource: Subresource | None, now: Callable[[], str]) -> FieldManager:
+    """The field manager of the main resource, or of a subresource. ``now``: the time as objects carry it; whoever asks
+    first gives it."""
+    name = subresource.name if subresource is not None else ""
+    known: FieldManager | None = served.memo.get(("fields", name))
+    if known is None:
+        known = served.memo["fields", name] = _make(served, subresource, now)
+    return known
+
+
+def _make(served: Served, subresource: Subresource | None, now: Callable[[], str]) -> FieldManager:
+    resource = served.resource
+    versions = {resource.gvk(v.name).api_version: v for v in resource.versions if v.served}
+    strategy = resource.strategy if subresource is None else subresource.strategy
+    reset = _field_set(strategy.reset_fields)
+    updater = Updater(
+        types={name: object_type(version.schema, OBJECT_META) for name, version in versions.items()},
+        convert=_converter(resource),
+        reset=dict.fromkeys(versions, reset),
+    )
+    return FieldManager(
+        updater,
+        served.gvk.api_version,
+        subresource=subresource.name if subresource is not None else "",
+        now=now,
+        blank=_blank(served),
+    )
+
+
+def _blank(served: Served) -> Obj:
+    """An object of which nothing is known but its kind: a native one has its parts that always exist."""
+    blank: Obj = {}
+    if served.resource.native:
+        served.decoder.decode(blank)
+    blank["apiVersion"], blank["kind"] = served.gvk.api_version, served.gvk.kind
+    return blank
+
+
+def _converter(_resource: Resource) -> Callable[[Obj, str], Obj]:
+    def relabel(obj: Obj, api_version: str) -> Obj:
+        return {**obj, "apiVersion": api_version}
+
+    return relabel
+
+
+def _field_set(paths: Iterable[str]) -> Fields:
+    fields: dict[str, Any] = {}
+    for path in paths:
+        node = fields
+        for name in path.split("."):
+            node = node.setdefault("f:" + name, {})
+    return fields
