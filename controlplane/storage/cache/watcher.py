@@ -235,7 +235,10 @@ class Watcher:
             if self.position < self._mirror.horizon:
                 raise Compacted(self.position, self._mirror.horizon)
             if self.position < collection.floor:
-                await self._read_history()
+                try:
+                    await self._read_history()
+                except Compacted as error:
+                    raise Compacted(self.position, error.compacted) from error
                 continue
             through = self._mirror.revision
             changes = collection.ring.after(self.position, limit=RING_STEP)
