@@ -15,7 +15,6 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import FieldManager
 from controlplane.apimachinery.patch.structured.fieldset import Fields
 from controlplane.apimachinery.patch.structured.types import object_type
-from controlplane.apimachinery.patch.structured.updater import Updater
 from controlplane.apimachinery.resource import Resource, Subresource
 from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apiserver.registry.table import Served
@@ -38,14 +37,11 @@ def _make(served: Served, subresource: Subresource | None, now: Callable[[], str
     versions = {resource.gvk(v.name).api_version: v for v in resource.versions if v.served}
     strategy = resource.strategy if subresource is None else subresource.strategy
     reset = _field_set(strategy.reset_fields)
-    updater = Updater(
+    return FieldManager(
+        served.gvk.api_version,
         types={name: object_type(version.schema, OBJECT_META) for name, version in versions.items()},
         convert=_converter(resource),
         reset=dict.fromkeys(versions, reset),
-    )
-    return FieldManager(
-        updater,
-        served.gvk.api_version,
         subresource=subresource.name if subresource is not None else "",
         now=now,
         blank=_blank(served),
@@ -54,7 +50,7 @@ def _make(served: Served, subresource: Subresource | None, now: Callable[[], str
 
 def _blank(served: Served) -> Obj:
     """An object of which nothing is known but its kind: a native one has its parts that always exist."""
-    blank: Obj = {}
+    blank: Obj = {"metadata": {}}
     if served.resource.native:
         served.decoder.decode(blank)
     blank["apiVersion"], blank["kind"] = served.gvk.api_version, served.gvk.kind

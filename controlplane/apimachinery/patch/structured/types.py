@@ -18,14 +18,15 @@ _SCALARS = {"string": "string", "integer": "numeric", "number": "numeric", "bool
 
 
 class MapType:
-    """An object: declared fields, and a type for all others (None: there are no others). ``atomic``: owned whole."""
+    """An object: declared fields, and a type for all others (None: there are no others). ``atomic``: owned whole.
+    ``known``: the declared fields that have been asked for, a shortcut to ``field``."""
 
-    __slots__ = ("_element", "_element_schema", "_fields", "_schemas", "atomic")
+    __slots__ = ("_element", "_element_schema", "_schemas", "atomic", "known")
 
     def __init__(self, properties: Obj, element: Obj | Type | None, *, atomic: bool) -> None:
         self.atomic = atomic
         self._schemas = properties
-        self._fields: dict[str, Type] = {}
+        self.known: dict[str, Type] = {}
         self._element_schema = element
         self._element: Type | None = element if isinstance(element, Type) else None
 
@@ -41,18 +42,18 @@ class MapType:
 
     def field(self, name: str) -> Type | None:
         """The type of a field, declared or not; None if it may not be there."""
-        known = self._fields.get(name)
+        known = self.known.get(name)
         if known is not None:
             return known
         schema = self._schemas.get(name)
         if schema is None:
             return self.element
-        made = self._fields[name] = schema if isinstance(schema, Type) else Type(schema)
+        made = self.known[name] = Type(schema)
         return made
 
     def default(self, name: str) -> Any:
-        schema = self._schemas.get(name)
-        return schema.get("default") if isinstance(schema, dict) else None
+        schema: Obj = self._schemas.get(name) or {}
+        return schema.get("default")
 
 
 class ListType:
@@ -82,12 +83,15 @@ class ListType:
 class Type:
     """What a value may be: a scalar (``string``, ``numeric``, ``boolean``, ``untyped``), a list, a map.
 
-    Where there are several, it is whichever the value is.
+    Where there are several, it is whichever the value is. ``only``: the one that there is (``scalar``, ``list``,
+    ``map``), or ``""``. ``exact``: whether Python's equality is JSON's for all values, since there is no place where 1 may
+    stand beside true.
     """
 
-    __slots__ = ("list", "map", "scalar")
+    __slots__ = ("exact", "list", "map", "only", "scalar")
 
     def __init__(self, schema: Obj) -> None:
+        self.exact = _is_exact(schema)
         self.scalar: str | None = None
         self.list: ListType | None = None
         self.map: MapType | None = None
@@ -105,6 +109,25 @@ class Type:
             self.scalar = None if kind == "object" else "untyped"
             self.list = None if kind == "object" else ListType(self, associative=False, keys=())
             self.map = MapType({}, self if kind is None and not atomic else DEDUCED, atomic=atomic)
+        self.only = self._only()
+
+    def _only(self) -> str:
+        kinds = [kind for kind in ("scalar", "list", "map") if getattr(self, kind) is not None]
+        return kinds[0] if len(kinds) == 1 else ""
+
+
+def _is_exact(schema: Obj) -> bool:
+    kind = schema.get("type")
+    if kind in _SCALARS or schema.get("x-kubernetes-int-or-string"):
+        return True
+    if kind == "array":
+        return _is_exact(schema.get("items") or {})
+    if kind != "object" or schema.get("x-kubernetes-preserve-unknown-fields"):
+        return False
+    below = [*(schema.get("properties") or {}).values()]
+    if isinstance(schema.get("additionalProperties"), dict):
+        below.append(schema["additionalProperties"])
+    return bool(below) and all(map(_is_exact, below))
 
 
 def _list_type(schema: Obj) -> ListType:
@@ -133,6 +156,7 @@ def _deduced() -> Type:
     made.scalar = "untyped"
     made.list = ListType(made, associative=False, keys=())
     made.map = MapType({}, made, atomic=False)
+    made.only, made.exact = "", False
     return made
 
 

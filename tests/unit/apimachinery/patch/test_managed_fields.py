@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import LAST_APPLIED, FieldManager
 from controlplane.apimachinery.patch.structured.errors import ConflictError
-from controlplane.apimachinery.patch.structured.updater import Updater
 from tests.unit.apimachinery.patch.structured.schemas import THING, thing
 
 VERSION = "example.org/v1"
@@ -26,10 +25,12 @@ def unreachable(_obj: Obj, version: str) -> Obj:
 def manager(subresource: str = "", reset: dict[str, Any] | None = None) -> FieldManager:
     seconds = count()
     return FieldManager(
-        Updater(types={VERSION: THING}, convert=unreachable, reset=reset or {}),
         VERSION,
+        types={VERSION: THING},
+        convert=unreachable,
+        reset=reset or {},
         subresource=subresource,
-        blank={},
+        blank={"metadata": {}},
         now=lambda: f"2026-01-01T00:00:{next(seconds):02d}Z",
     )
 
