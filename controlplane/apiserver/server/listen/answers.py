@@ -4,8 +4,8 @@ A complete answer is one buffer, head and body together, where it is small; a la
 waiting for the client to take the one before, so that neither the loop nor memory is held. A stream's chunks are
 written by its ``run``.
 
-aiohttp's own Response does the same through a writer, header maps and several awaits: 9 to 11 microseconds an answer
-where this takes 4 (tests/bench).
+aiohttp's own Response does the same through a writer, header maps and several awaits: 11 microseconds an answer of 1 KB
+where this takes 4.
 """
 
 from __future__ import annotations
