@@ -57,8 +57,8 @@ _UNOWNED: Fields = {
 class Managed:
     """Managed fields in hand: who owns what, and when each wrote last (RFC 3339).
 
-    ``entries`` are those that were read, with the set that each gave: one that says the same afterwards is written as it
-    is.
+    ``entries`` are those that were read, with the set that each gave: one that says the same afterwards is written as
+    it is.
     """
 
     managers: Managers
@@ -246,15 +246,18 @@ def keep_times(new: Obj, old: Obj) -> None:
 
     A manager's time is set before it is known what admission and strategy leave of its change.
     """
+    for name in new.keys() | old.keys():
+        if name != "metadata" and new.get(name) != old.get(name):
+            return
     entries, before = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
     if not entries or not before or len(entries) != len(before) or entries == before:
         return
-    if all(map(_same_but_for_time, entries, before)) and _bare(new) == _bare(old):
+    if all(map(_same_but_for_time, entries, before)) and _bare(new)["metadata"] == _bare(old)["metadata"]:
         new["metadata"]["managedFields"] = before
 
 
 def _same_but_for_time(entry: Obj, other: Obj) -> bool:
-    return {**entry, "time": ""} == {**other, "time": ""}
+    return entry == other or {**entry, "time": ""} == {**other, "time": ""}
 
 
 def _bare(obj: Obj) -> Obj:
