@@ -252,20 +252,15 @@ def keep_times(new: Obj, old: Obj) -> None:
     entries, before = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
     if not entries or not before or len(entries) != len(before) or entries == before:
         return
-    if all(map(_same_but_for_time, entries, before)) and _bare(new)["metadata"] == _bare(old)["metadata"]:
+    if (
+        all(map(_same_but_for_time, entries, before))
+        and {**new["metadata"], "managedFields": before} == old["metadata"]
+    ):
         new["metadata"]["managedFields"] = before
 
 
 def _same_but_for_time(entry: Obj, other: Obj) -> bool:
     return entry == other or {**entry, "time": ""} == {**other, "time": ""}
-
-
-def _bare(obj: Obj) -> Obj:
-    """The object without its managed fields; the rest is shared."""
-    meta = obj.get("metadata")
-    if not meta or "managedFields" not in meta:
-        return obj
-    return {**obj, "metadata": {k: v for k, v in meta.items() if k != "managedFields"}}
 
 
 def _put(obj: Obj, entries: list[Obj] | None) -> None:

@@ -84,8 +84,8 @@ class Type:
     """What a value may be: a scalar (``string``, ``numeric``, ``boolean``, ``untyped``), a list, a map.
 
     Where there are several, it is whichever the value is. ``only``: the one that there is (``scalar``, ``list``,
-    ``map``), or ``""``. ``exact``: whether Python's equality is JSON's for all values, for there is no place where 1 may
-    stand beside true.
+    ``map``), or ``""``. ``exact``: whether Python's equality is JSON's for all values: nowhere may 1 stand
+    beside true.
     """
 
     __slots__ = ("exact", "list", "map", "only", "scalar")
