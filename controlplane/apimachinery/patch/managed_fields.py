@@ -17,11 +17,13 @@ import orjson
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.structured.check import check_type
 from controlplane.apimachinery.patch.structured.compare import compare
+from controlplane.apimachinery.patch.structured.elements import escape_html
 from controlplane.apimachinery.patch.structured.errors import Conflict, ConflictError, Manager
 from controlplane.apimachinery.patch.structured.fieldset import Fields, decode, difference, has, union
 from controlplane.apimachinery.patch.structured.types import Type
 from controlplane.apimachinery.patch.structured.updater import Managers, OwnedSet, Updater
 from controlplane.apimachinery.patch.structured.walks import fields_of
+from controlplane.apimachinery.validation.metadata import TOTAL_ANNOTATION_BYTES, total_annotation_bytes
 
 __all__ = ["LAST_APPLIED", "UPDATE_MANAGERS_LIMIT", "FieldManager", "is_reset", "keep_times", "problem_of"]
 
@@ -350,4 +352,7 @@ def _refresh_last_applied(merged: Obj, applied: Obj) -> None:
     if LAST_APPLIED in (meta.get("annotations") or {}):
         meta["annotations"] = {k: v for k, v in meta["annotations"].items() if k != LAST_APPLIED}
     text = orjson.dumps({**applied, "metadata": meta}, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE).decode()
-    merged["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}
+    refreshed = {**annotations, LAST_APPLIED: escape_html(text)}
+    if total_annotation_bytes(refreshed) > TOTAL_ANNOTATION_BYTES:
+        del refreshed[LAST_APPLIED]  # it must not be what makes them too many
+    merged["metadata"]["annotations"] = refreshed

@@ -21,6 +21,7 @@ __all__ = [
     "FOREGROUND_FINALIZER",
     "ORPHAN_FINALIZER",
     "TOTAL_ANNOTATION_BYTES",
+    "total_annotation_bytes",
     "validate_annotations",
     "validate_field_manager",
     "validate_finalizers",
@@ -145,9 +146,13 @@ def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
 def validate_annotations(annotations: Mapping[str, str], path: str) -> list[FieldError]:
     """Keys are label keys whose case does not matter; the whole is bounded by TOTAL_ANNOTATION_BYTES."""
     errors = [invalid(path, key, problem) for key in annotations for problem in qualified_name(key.lower())]
-    if sum(_utf8_bytes(k) + _utf8_bytes(v) for k, v in annotations.items()) > TOTAL_ANNOTATION_BYTES:
+    if total_annotation_bytes(annotations) > TOTAL_ANNOTATION_BYTES:
         errors.append(too_long(path, TOTAL_ANNOTATION_BYTES))
     return errors
+
+
+def total_annotation_bytes(annotations: Mapping[str, str]) -> int:
+    return sum(_utf8_bytes(k) + _utf8_bytes(v) for k, v in annotations.items())
 
 
 def _utf8_bytes(text: str) -> int:

@@ -15,7 +15,16 @@ from typing import Any
 
 import orjson
 
-__all__ = ["canonical", "field_element", "item_keys", "key_element", "path_text", "sort_key", "value_element"]
+__all__ = [
+    "canonical",
+    "escape_html",
+    "field_element",
+    "item_keys",
+    "key_element",
+    "path_text",
+    "sort_key",
+    "value_element",
+]
 
 _RANK = {"f": 0, "k": 1, "v": 2, "i": 3}
 _ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
@@ -28,15 +37,16 @@ def field_element(name: str) -> str:
 
 def key_element(keys: Mapping[str, Any]) -> str:
     """The item of a list of maps whose key fields have these values."""
-    return "k:" + _escaped(orjson.dumps(keys, option=orjson.OPT_SORT_KEYS).decode())
+    return "k:" + escape_html(orjson.dumps(keys, option=orjson.OPT_SORT_KEYS).decode())
 
 
 def value_element(value: Any) -> str:
     """The item of a set with this value."""
-    return "v:" + _escaped(orjson.dumps(value).decode())
+    return "v:" + escape_html(orjson.dumps(value).decode())
 
 
-def _escaped(text: str) -> str:
+def escape_html(text: str) -> str:
+    """JSON text as Go's encoder writes it by default, safe to stand in HTML."""
     return text.translate(_ESCAPES) if _MAY_NEED_ESCAPES.search(text) else text
 
 

@@ -11,10 +11,20 @@ from __future__ import annotations
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.native import GO_TYPE, QUANTITY
 
 __all__ = ["DEDUCED", "ListType", "MapType", "Type", "object_type"]
 
 _SCALARS = {"string": "string", "integer": "numeric", "number": "numeric", "boolean": "boolean"}
+
+
+def _is_loose(schema: Obj) -> bool:
+    """Whether a scalar may be text or number."""
+    return bool(
+        schema.get("x-kubernetes-int-or-string")
+        or schema.get("format") == "int-or-string"
+        or schema.get(GO_TYPE) == QUANTITY
+    )
 
 
 class MapType:
@@ -96,7 +106,7 @@ class Type:
         self.list: ListType | None = None
         self.map: MapType | None = None
         kind = schema.get("type")
-        if schema.get("x-kubernetes-int-or-string") or schema.get("format") == "int-or-string":
+        if _is_loose(schema):
             self.scalar = "untyped"
         elif kind in _SCALARS:
             self.scalar = _SCALARS[kind]
@@ -116,18 +126,31 @@ class Type:
         return kinds[0] if len(kinds) == 1 else ""
 
 
+_EXACT_NODES = 256
+"""Of a schema, looked through for a type; one that is larger counts as not exact, and its parts are asked."""
+
+
 def _is_exact(schema: Obj) -> bool:
-    kind = schema.get("type")
-    if kind in _SCALARS or schema.get("x-kubernetes-int-or-string"):
-        return True
-    if kind == "array":
-        return _is_exact(schema.get("items") or {})
-    if kind != "object" or schema.get("x-kubernetes-preserve-unknown-fields"):
-        return False
-    below = [*(schema.get("properties") or {}).values()]
-    if isinstance(schema.get("additionalProperties"), dict):
-        below.append(schema["additionalProperties"])
-    return bool(below) and all(map(_is_exact, below))
+    """Whether there are only declared scalars in it."""
+    left = [schema]
+    for _ in range(_EXACT_NODES):
+        if not left:
+            return True
+        node = left.pop()
+        kind = node.get("type")
+        if kind in _SCALARS or node.get("x-kubernetes-int-or-string"):
+            continue
+        if kind == "array":
+            left.append(node.get("items") or {})
+            continue
+        properties, others = node.get("properties") or {}, node.get("additionalProperties")
+        declared = properties or isinstance(others, dict)
+        if kind != "object" or node.get("x-kubernetes-preserve-unknown-fields") or not declared:
+            return False
+        left += properties.values()
+        if isinstance(others, dict):
+            left.append(others)
+    return False
 
 
 def _list_type(schema: Obj) -> ListType:
@@ -163,9 +186,12 @@ def _deduced() -> Type:
 DEDUCED = _deduced()
 
 
-def object_type(schema: Obj, metadata: Obj) -> Type:
+def object_type(schema: Obj, metadata: Type) -> Type:
     """The type of a whole object: its schema with ``apiVersion``, ``kind`` and ``metadata`` added."""
-    properties = {**(schema.get("properties") or {})}
+    properties: Obj = {**(schema.get("properties") or {}), "metadata": {"type": "object"}}
     properties["apiVersion"] = properties["kind"] = {"type": "string"}
-    properties["metadata"] = metadata
-    return Type({**schema, "type": "object", "properties": properties})
+    made = Type({**schema, "type": "object", "properties": properties})
+    assert made.map is not None
+    made.map.known["metadata"] = metadata  # one for all kinds
+    made.exact = False
+    return made

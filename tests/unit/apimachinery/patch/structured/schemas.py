@@ -48,7 +48,7 @@ THING: Type = object_type(
             "anything": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
         }
     },
-    METADATA,
+    Type(METADATA),
 )
 
 
