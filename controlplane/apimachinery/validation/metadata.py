@@ -232,6 +232,8 @@ def _native_finalizers(finalizers: Iterable[str], path: str) -> list[FieldError]
 def validate_managed_fields(entries: Sequence[Obj], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for i, entry in enumerate(entries):
+        if _is_plain(entry):
+            continue
         at = f"{path}[{i}]"
         operation, fields_type = entry.get("operation") or "", entry.get("fieldsType")
         if operation not in {"Apply", "Update"}:
@@ -242,6 +244,19 @@ def validate_managed_fields(entries: Sequence[Obj], path: str) -> list[FieldErro
         if _utf8_bytes(entry.get("subresource") or "") > SUBRESOURCE_BYTES:
             errors.append(too_long(f"{at}.subresource", SUBRESOURCE_BYTES))
     return errors
+
+
+def _is_plain(entry: Obj) -> bool:
+    """Whether an entry is surely valid, as nearly all are."""
+    manager, subresource = entry.get("manager") or "", entry.get("subresource") or ""
+    return (
+        entry.get("operation") in {"Apply", "Update"}
+        and entry.get("fieldsType") == "FieldsV1"
+        and len(manager) <= FIELD_MANAGER_BYTES
+        and manager.isascii()
+        and manager.isprintable()
+        and len(subresource) <= SUBRESOURCE_BYTES // 4
+    )
 
 
 def validate_field_manager(name: str, path: str = "fieldManager") -> list[FieldError]:

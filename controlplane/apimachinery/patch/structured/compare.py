@@ -109,7 +109,7 @@ def _maps(old: dict[str, Any], new: dict[str, Any], maps: MapType, ignored: Fiel
                 continue
         element = "f:" + name
         below = ignored.get(element) if ignored else None
-        if below is not None and is_member(below):
+        if below is not None and (not below or SELF in below):
             continue
         field = field or known.get(name) or maps.field(name)
         if field is None:
