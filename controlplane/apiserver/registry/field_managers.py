@@ -14,14 +14,11 @@ from typing import Any
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import FieldManager
 from controlplane.apimachinery.patch.structured.fieldset import Fields
-from controlplane.apimachinery.patch.structured.types import Type, object_type
+from controlplane.apimachinery.patch.structured.types import object_type
 from controlplane.apimachinery.resource import Resource, Subresource
-from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apiserver.registry.table import Served
 
 __all__ = ["field_manager"]
-
-_METADATA = Type(OBJECT_META)
 
 
 def field_manager(served: Served, subresource: Subresource | None, now: Callable[[], str]) -> FieldManager:
@@ -41,7 +38,7 @@ def _make(served: Served, subresource: Subresource | None, now: Callable[[], str
     reset = _field_set(strategy.reset_fields)
     return FieldManager(
         served.gvk.api_version,
-        types={name: object_type(version.schema, _METADATA) for name, version in versions.items()},
+        types={name: object_type(version.schema) for name, version in versions.items()},
         convert=_converter(resource),
         reset=dict.fromkeys(versions, reset),
         subresource=subresource.name if subresource is not None else "",

@@ -12,38 +12,40 @@ from typing import Any
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import GO_TYPE, QUANTITY
+from controlplane.apimachinery.schema.object_meta import OBJECT_META
 
 __all__ = ["DEDUCED", "ListType", "MapType", "Type", "object_type"]
 
 _SCALARS = {"string": "string", "integer": "numeric", "number": "numeric", "boolean": "boolean"}
-
-
-def _is_loose(schema: Obj) -> bool:
-    """Whether a scalar may be text or number."""
-    return bool(
-        schema.get("x-kubernetes-int-or-string")
-        or schema.get("format") == "int-or-string"
-        or schema.get(GO_TYPE) == QUANTITY
-    )
+_STRING: Obj = {"type": "string"}
+_TEXT_FORMATS = (None, "", "byte")
+"""A string of any other format may be of another type: a time, text or a number."""
 
 
 class MapType:
     """An object: declared fields, and a type for all others (None: there are no others). ``atomic``: owned whole.
     ``known``: the declared fields that have been asked for, a shortcut to ``field``."""
 
-    __slots__ = ("_element", "_element_schema", "_schemas", "atomic", "known")
+    __slots__ = ("_element", "_open", "_others", "_schemas", "atomic", "known")
 
-    def __init__(self, properties: Obj, element: Obj | Type | None, *, atomic: bool) -> None:
-        self.atomic = atomic
-        self._schemas = properties
+    def __init__(self, schema: Obj, *, is_open: bool) -> None:
+        """``is_open``: fields that are not declared are kept, here and below."""
+        self.atomic = schema.get("x-kubernetes-map-type") == "atomic"
         self.known: dict[str, Type] = {}
-        self._element_schema = element
-        self._element: Type | None = element if isinstance(element, Type) else None
+        self._schemas: Obj = schema.get("properties") or {}
+        if schema.get("x-kubernetes-embedded-resource"):
+            self._schemas = {"apiVersion": _STRING, "kind": _STRING, **self._schemas, "metadata": OBJECT_META}
+            self.known["metadata"] = _METADATA  # one for all, and never open
+        self._open = is_open
+        self._others: Any = schema.get("additionalProperties")
+        if self._others is None:
+            self._others = is_open or not self._schemas
+        self._element: Type | None = None
 
     @property
     def element(self) -> Type | None:
-        if self._element is None and isinstance(self._element_schema, dict):
-            self._element = Type(self._element_schema)
+        if self._element is None and self._others is not False:
+            self._element = DEDUCED if self._others is True else Type(self._others, is_open=self._open)
         return self._element
 
     def declares(self, name: str) -> bool:
@@ -58,7 +60,7 @@ class MapType:
         schema = self._schemas.get(name)
         if schema is None:
             return self.element
-        made = self.known[name] = Type(schema)
+        made = self.known[name] = Type(schema, is_open=self._open)
         return made
 
     def default(self, name: str) -> Any:
@@ -70,18 +72,18 @@ class ListType:
     """A list. ``associative``: its items have identities: by ``keys`` (maps), or by value where there are none (a set);
     else it is owned whole."""
 
-    __slots__ = ("_element", "_schema", "associative", "keys")
+    __slots__ = ("_element", "_open", "_schema", "associative", "keys")
 
-    def __init__(self, element: Obj | Type, *, associative: bool, keys: tuple[str, ...]) -> None:
-        self.associative, self.keys = associative, keys
-        self._schema = element
-        self._element: Type | None = element if isinstance(element, Type) else None
+    def __init__(self, schema: Obj, *, is_open: bool) -> None:
+        self.associative, self.keys = _relationship(schema)
+        self._schema: Obj | None = schema.get("items")
+        self._open = is_open
+        self._element: Type | None = None
 
     @property
     def element(self) -> Type:
         if self._element is None:
-            assert isinstance(self._schema, dict)
-            self._element = Type(self._schema)
+            self._element = DEDUCED if self._schema is None else Type(self._schema, is_open=self._open)
         return self._element
 
     def default(self, key: str) -> Any:
@@ -90,42 +92,53 @@ class ListType:
         return maps.default(key) if maps is not None else None
 
 
+def _relationship(schema: Obj) -> tuple[bool, tuple[str, ...]]:
+    """Whether items have identities, and the keys that give them."""
+    how = schema.get("x-kubernetes-list-type")
+    if how == "map":
+        return True, tuple(schema.get("x-kubernetes-list-map-keys") or ())
+    if how is not None:
+        return how == "set", ()
+    if schema.get("x-kubernetes-patch-strategy") in ("merge", "merge,retainKeys"):
+        key = schema.get("x-kubernetes-patch-merge-key")
+        return True, (key,) if key else ()
+    return False, ()
+
+
 class Type:
     """What a value may be: a scalar (``string``, ``numeric``, ``boolean``, ``untyped``), a list, a map.
 
     Where there are several, it is whichever the value is. ``only``: the one that there is (``scalar``, ``list``,
-    ``map``), or ``""``. ``exact``: whether Python's equality is JSON's for all values: nowhere may 1 stand
-    beside true.
+    ``map``), or ``""``. ``exact``: whether Python's equality is JSON's for all values: nowhere may 1 stand beside true.
     """
 
     __slots__ = ("exact", "list", "map", "only", "scalar")
 
-    def __init__(self, schema: Obj) -> None:
-        self.exact = _is_exact(schema)
-        self.scalar: str | None = None
-        self.list: ListType | None = None
-        self.map: MapType | None = None
+    def __init__(self, schema: Obj, *, is_open: bool = False) -> None:
+        is_open = is_open or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
         kind = schema.get("type")
-        if _is_loose(schema):
-            self.scalar = "untyped"
-        elif kind in _SCALARS:
-            self.scalar = _SCALARS[kind]
-        elif kind == "array":
-            self.list = _list_type(schema)
-        elif kind == "object" and (schema.get("properties") or isinstance(schema.get("additionalProperties"), dict)):
-            self.map = _map_type(schema)
-        else:
-            atomic = schema.get("x-kubernetes-map-type") == "atomic"
-            self.scalar = None if kind == "object" else "untyped"
-            self.list = None if kind == "object" else ListType(self, associative=False, keys=())
-            self.map = MapType({}, self if kind is None and not atomic else DEDUCED, atomic=atomic)
-        self.only = self._only()
-
-    def _only(self) -> str:
-        kinds = [kind for kind in ("scalar", "list", "map") if getattr(self, kind) is not None]
-        return kinds[0] if len(kinds) == 1 else ""
+        self.scalar = _scalar(schema)
+        self.list = None if kind not in (None, "array") else ListType(schema, is_open=is_open)
+        self.map = None if kind not in (None, "object") else MapType(schema, is_open=is_open)
+        self.exact = not is_open and _is_exact(schema)
+        self.only = _only(self)
 
 
+def _only(type_: Type) -> str:
+    kinds = [kind for kind in ("scalar", "list", "map") if getattr(type_, kind) is not None]
+    return kinds[0] if len(kinds) == 1 else ""
+
+
+def _scalar(schema: Obj) -> str | None:
+    kind, format_ = schema.get("type"), schema.get("format")
+    if kind is None:
+        return "untyped"
+    if kind == "string" and (format_ not in _TEXT_FORMATS or schema.get(GO_TYPE) == QUANTITY):
+        return "untyped"
+    return _SCALARS.get(kind)
+
+
+_OPENING = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
 _EXACT_NODES = 256
 """Of a schema, looked through for a type; one that is larger counts as not exact, and its parts are asked."""
 
@@ -145,7 +158,7 @@ def _is_exact(schema: Obj) -> bool:
             continue
         properties, others = node.get("properties") or {}, node.get("additionalProperties")
         declared = properties or isinstance(others, dict)
-        if kind != "object" or node.get("x-kubernetes-preserve-unknown-fields") or not declared:
+        if kind != "object" or not declared or others is True or any(map(node.get, _OPENING)):
             return False
         left += properties.values()
         if isinstance(others, dict):
@@ -153,45 +166,11 @@ def _is_exact(schema: Obj) -> bool:
     return False
 
 
-def _list_type(schema: Obj) -> ListType:
-    element = schema.get("items") or {}
-    how = schema.get("x-kubernetes-list-type")
-    if how == "map":
-        return ListType(element, associative=True, keys=tuple(schema.get("x-kubernetes-list-map-keys") or ()))
-    if how == "set":
-        return ListType(element, associative=True, keys=())
-    if how is None and "merge" in schema.get("x-kubernetes-patch-strategy", "").split(","):
-        key = schema.get("x-kubernetes-patch-merge-key")
-        return ListType(element, associative=True, keys=(key,) if key else ())
-    return ListType(element, associative=False, keys=())
-
-
-def _map_type(schema: Obj) -> MapType:
-    element: Obj | Type | None = schema.get("additionalProperties")
-    if not isinstance(element, dict):
-        element = DEDUCED if schema.get("x-kubernetes-preserve-unknown-fields") else None
-    return MapType(schema.get("properties") or {}, element, atomic=schema.get("x-kubernetes-map-type") == "atomic")
-
-
-def _deduced() -> Type:
-    """Anything: a scalar, a list owned whole, a map of anything."""
-    made = Type.__new__(Type)
-    made.scalar = "untyped"
-    made.list = ListType(made, associative=False, keys=())
-    made.map = MapType({}, made, atomic=False)
-    made.only, made.exact = "", False
-    return made
-
-
-DEDUCED = _deduced()
-
-
-def object_type(schema: Obj, metadata: Type) -> Type:
+def object_type(schema: Obj) -> Type:
     """The type of a whole object: its schema with ``apiVersion``, ``kind`` and ``metadata`` added."""
-    properties: Obj = {**(schema.get("properties") or {}), "metadata": {"type": "object"}}
-    properties["apiVersion"] = properties["kind"] = {"type": "string"}
-    made = Type({**schema, "type": "object", "properties": properties})
-    assert made.map is not None
-    made.map.known["metadata"] = metadata  # one for all kinds
-    made.exact = False
-    return made
+    return Type({**schema, "type": "object", "x-kubernetes-embedded-resource": True})
+
+
+DEDUCED = Type({"x-kubernetes-preserve-unknown-fields": True})
+"""Anything: a scalar, a list owned whole, a map of anything."""
+_METADATA = Type(OBJECT_META)
