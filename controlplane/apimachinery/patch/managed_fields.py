@@ -60,12 +60,12 @@ class Managed:
     """Managed fields in hand: who owns what, and when each wrote last (RFC 3339).
 
     ``entries`` are those that were read, with the set that each gave: one that says the same afterwards is written as
-    it is.
+    it is. They tell that an object is tracked, even if all its owners' versions are gone.
     """
 
     managers: Managers
     times: dict[Manager, str]
-    entries: dict[Manager, tuple[Obj, Fields]]
+    entries: dict[Manager, tuple[Obj, Fields | None]]
 
 
 class FieldManager:
@@ -98,7 +98,7 @@ class FieldManager:
         """Set the managed fields of ``new``, written by ``manager`` over ``live`` (None: it is created)."""
         live = self._blank if live is None else live
         managed = self._sent_or_stored(live, new)
-        if not managed.managers and live["metadata"].get("uid"):
+        if not managed.entries and live["metadata"].get("uid"):
             _put(new, None)  # nobody began to track this object: an apply will
             return
         try:
@@ -122,7 +122,7 @@ class FieldManager:
             live, managed = self._blank, Managed({}, {}, {})
         else:
             managed = self._read(live["metadata"].get("managedFields"))
-            if not managed.managers:
+            if not managed.entries:
                 # what was there before anybody applied belongs to one manager, so that it is not lost unnoticed
                 managed = self._update(self._blank, live, managed, _BEFORE_FIRST_APPLY)
         try:
@@ -172,7 +172,7 @@ class FieldManager:
             managed = self._read(sent)
         except ValueError:
             return self._read_or_none(stored)
-        return managed if managed.managers else self._read_or_none(stored)
+        return managed if managed.entries else self._read_or_none(stored)
 
     def _read_or_none(self, entries: Any) -> Managed:
         try:
@@ -181,7 +181,7 @@ class FieldManager:
             return Managed({}, {}, {})
 
     def _read(self, entries: Any) -> Managed:
-        """Managed fields from the wire; those of versions that are not served any more are left out.
+        """Managed fields from the wire; of versions that are not served any more only the entries are kept.
 
         Raises:
             ValueError: an entry of an unknown operation or fields type, or whose fields cannot be read.
@@ -191,10 +191,10 @@ class FieldManager:
             manager = _manager_of(entry, index)
             version = entry["apiVersion"]
             fields = self._updater.owned(entry.get("fieldsV1"), version)
+            managed.entries[manager] = entry, fields
             if fields is None:
                 continue
             managed.managers[manager] = OwnedSet(fields, version, manager.operation == APPLY)
-            managed.entries[manager] = entry, fields
             if entry.get("time"):
                 managed.times[manager] = entry["time"]
         return managed
