@@ -39,6 +39,9 @@ async def create(services: Services, request: Request, target: Target, answer: A
     fields.update(None, obj, manager_name(options, request))
     await admission.mutate(Operation.CREATE, obj, None)
     deduplicate_owners(metadata(obj), warn, after_admission=True)
+    record_user = served.resource.strategy.record_user
+    if record_user is not None:
+        record_user(obj, request.user)
     written = await registry.create(
         services.registry,
         served,

@@ -159,7 +159,7 @@ def _before_update(request: Update, new: Obj, old: Obj) -> None:
     keep_system_fields(meta, old_meta)
     errors = update_errors(resource, new, old, strategy=strategy)
     if errors:
-        raise status.invalid(resource.group, resource.kind, meta.get("name") or "", errors)
+        raise status.invalid(resource.storage_gvk.group, resource.kind, meta.get("name") or "", errors)
     for warning in strategy.warnings(new):
         request.warn(warning)
     strategy.canonicalize(new)

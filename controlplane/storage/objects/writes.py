@@ -134,7 +134,10 @@ class Writer:
 
     def _encode(self, obj: Obj) -> bytes:
         resource = self._view.resource
-        return encode_stored(obj, resource.gvk(resource.storage_version), native=resource.native)
+        stored_as = resource.storage_gvk
+        if resource.convert is not None:
+            obj = resource.convert(obj, stored_as.api_version)
+        return encode_stored(obj, stored_as, native=resource.native)
 
     async def _put(self, key: bytes, obj: Obj, *, expect: int, ttl_seconds: int) -> tuple[bytes, TxnResult]:
         """Write an object; if it is too large, once more without its managedFields.

@@ -130,7 +130,7 @@ def test_unknown_fields_are_dropped_and_told_in_document_order() -> None:
     ]
     assert obj == {
         "metadata": {"name": "a"},
-        "rules": [{"verbs": ["get"]}, {"verbs": []}],
+        "rules": [{"verbs": ["get"]}, {"verbs": None}],
         "byName": {"k": {"verbs": ["get"]}},
         "spec": {"raw": {"anything": {"goes": None}}},
     }
