@@ -217,6 +217,7 @@ VALIDATING_ADMISSION_POLICIES = Resource(
         default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_prepare_for_update,
+        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
@@ -227,6 +228,7 @@ VALIDATING_ADMISSION_POLICIES = Resource(
             name="status",
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
+                reset_fields=("metadata", "spec"),
                 validate_update=_validate_status_update,
                 unconditional_update=False,
             ),

@@ -203,6 +203,7 @@ API_SERVICES = Resource(
         default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=keep("status"),
+        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         unconditional_update=False,
@@ -212,6 +213,7 @@ API_SERVICES = Resource(
             name="status",
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
+                reset_fields=("metadata", "spec"),
                 validate_update=_validate_status_update,
                 unconditional_update=False,
             ),

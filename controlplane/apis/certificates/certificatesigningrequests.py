@@ -285,6 +285,7 @@ CERTIFICATE_SIGNING_REQUESTS = Resource(
     strategy=Strategy(
         prepare_for_create=clear,
         prepare_for_update=keep("spec", "status"),
+        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         record_user=_record_user,
@@ -293,11 +294,19 @@ CERTIFICATE_SIGNING_REQUESTS = Resource(
     subresources=(
         Subresource(
             name="approval",
-            strategy=Strategy(prepare_for_update=_take_conditions_alone, validate_update=_validate_approval_update),
+            strategy=Strategy(
+                prepare_for_update=_take_conditions_alone,
+                validate_update=_validate_approval_update,
+                reset_fields=("spec", "status.certificate"),
+            ),
         ),
         Subresource(
             name="status",
-            strategy=Strategy(prepare_for_update=_keep_spec, validate_update=_validate_status_update),
+            strategy=Strategy(
+                prepare_for_update=_keep_spec,
+                validate_update=_validate_status_update,
+                reset_fields=("spec", "status.conditions"),
+            ),
         ),
     ),
     attributes=_attributes,

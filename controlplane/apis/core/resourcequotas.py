@@ -259,6 +259,7 @@ RESOURCE_QUOTAS = Resource(
         default=_default,
         prepare_for_create=clear,
         prepare_for_update=keep("status"),
+        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
@@ -266,7 +267,11 @@ RESOURCE_QUOTAS = Resource(
     subresources=(
         Subresource(
             name="status",
-            strategy=Strategy(prepare_for_update=keep("spec"), validate_update=_validate_status_update),
+            strategy=Strategy(
+                prepare_for_update=keep("spec"),
+                validate_update=_validate_status_update,
+                reset_fields=("spec",),
+            ),
         ),
     ),
 )

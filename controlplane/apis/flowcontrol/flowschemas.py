@@ -170,6 +170,7 @@ FLOW_SCHEMAS = Resource(
         default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_prepare_for_update,
+        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
@@ -181,6 +182,7 @@ FLOW_SCHEMAS = Resource(
             name="status",
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
+                reset_fields=("metadata", "spec"),
                 validate_update=validate_status_update,
                 unconditional_update=False,
             ),

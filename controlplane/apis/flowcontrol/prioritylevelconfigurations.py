@@ -275,6 +275,7 @@ PRIORITY_LEVEL_CONFIGURATIONS = Resource(
         default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_prepare_for_update,
+        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
@@ -286,6 +287,7 @@ PRIORITY_LEVEL_CONFIGURATIONS = Resource(
             name="status",
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
+                reset_fields=("metadata", "spec"),
                 validate_update=validate_status_update,
                 unconditional_update=False,
             ),

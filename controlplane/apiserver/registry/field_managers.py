@@ -15,7 +15,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import FieldManager
 from controlplane.apimachinery.patch.structured.fieldset import Fields
 from controlplane.apimachinery.patch.structured.types import object_type
-from controlplane.apimachinery.resource import Resource, Subresource
+from controlplane.apimachinery.resource import Subresource
 from controlplane.apiserver.registry.table import Served
 
 __all__ = ["field_manager"]
@@ -33,14 +33,15 @@ def field_manager(served: Served, subresource: Subresource | None, now: Callable
 
 def _make(served: Served, subresource: Subresource | None, now: Callable[[], str]) -> FieldManager:
     resource = served.resource
-    versions = {resource.gvk(v.name).api_version: v for v in resource.versions if v.served}
+    served_schemas = {resource.gvk(v.name).api_version: v.schema for v in resource.versions if v.served}
+    schemas = {**served_schemas, **resource.other_forms}
     strategy = resource.strategy if subresource is None else subresource.strategy
     reset = _field_set(strategy.reset_fields)
     return FieldManager(
         served.gvk.api_version,
-        types={name: object_type(version.schema) for name, version in versions.items()},
-        convert=_converter(resource),
-        reset=dict.fromkeys(versions, reset),
+        types={name: object_type(schema) for name, schema in schemas.items()},
+        convert=resource.convert or _relabel,
+        reset=dict.fromkeys(schemas, reset),
         subresource=subresource.name if subresource is not None else "",
         now=now,
         blank=_blank(served),
@@ -56,11 +57,9 @@ def _blank(served: Served) -> Obj:
     return blank
 
 
-def _converter(_resource: Resource) -> Callable[[Obj, str], Obj]:
-    def relabel(obj: Obj, api_version: str) -> Obj:
-        return {**obj, "apiVersion": api_version}
-
-    return relabel
+def _relabel(obj: Obj, api_version: str) -> Obj:
+    """How versions that differ by name alone are converted."""
+    return {**obj, "apiVersion": api_version}
 
 
 def _field_set(paths: Iterable[str]) -> Fields:

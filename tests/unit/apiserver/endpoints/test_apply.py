@@ -211,7 +211,7 @@ def test_a_subresource_owns_only_what_it_may_change() -> None:
                 "metadata": {"name": "ns"},
                 "spec": {"finalizers": ["x/y"]},
             }
-            condition = {"type": "X", "status": "True"}
+            condition = {"type": "X", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
             status = await apply(
                 plane, {**body, "status": {"conditions": [condition]}}, path="/api/v1/namespaces/ns/status"
             )

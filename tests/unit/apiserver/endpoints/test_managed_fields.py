@@ -114,6 +114,36 @@ def test_managed_fields_through_a_subresource_are_not_the_clients() -> None:
     run(scenario())
 
 
+def test_an_event_keeps_its_owners_through_either_of_its_groups() -> None:
+    async def scenario() -> None:
+        async with running_plane() as plane:
+            await plane.namespace()
+            event = {
+                "metadata": {"name": "e"},
+                "eventTime": "2026-01-01T00:00:00.000000Z",
+                "reportingController": "example.com/c",
+                "reportingInstance": "i",
+                "action": "a",
+                "reason": "r",
+                "type": "Normal",
+                "regarding": {"kind": "X", "namespace": "ns"},
+                "note": "m",
+            }
+            created = "/apis/events.k8s.io/v1/namespaces/ns/events?fieldManager=one"
+            assert (await plane.call("POST", created, event)).status == 201
+            changed = "/api/v1/namespaces/ns/events/e?fieldManager=two"
+            answer = await plane.call("PATCH", changed, {"message": "n"}, headers=MERGE)
+            assert answer.status == 200
+            owned = {e["manager"]: (e["apiVersion"], e["fieldsV1"]) for e in answer.body["metadata"]["managedFields"]}
+            assert owned["two"] == ("v1", {"f:message": {}})
+            version, fields = owned["one"]
+            assert version == "events.k8s.io/v1"
+            assert "f:regarding" in fields
+            assert "f:note" not in fields
+
+    run(scenario())
+
+
 async def _rewrites(attributes: Attributes) -> None:
     assert attributes.obj is not None
     attributes.obj["data"] = {"k": "always"}
