@@ -8,14 +8,14 @@ strategies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import FieldManager
 from controlplane.apimachinery.patch.structured.fieldset import Fields
 from controlplane.apimachinery.patch.structured.types import object_type
-from controlplane.apimachinery.resource import Subresource
+from controlplane.apimachinery.resource import Resource, Subresource
 from controlplane.apiserver.registry.table import Served
 
 __all__ = ["field_manager"]
@@ -35,8 +35,7 @@ def _make(served: Served, subresource: Subresource | None, now: Callable[[], str
     resource = served.resource
     served_schemas = {resource.gvk(v.name).api_version: v.schema for v in resource.versions if v.served}
     schemas = {**served_schemas, **resource.other_forms}
-    strategy = resource.strategy if subresource is None else subresource.strategy
-    reset = _field_set(strategy.reset_fields)
+    reset = _field_set(_reset_fields(resource, subresource))
     return FieldManager(
         served.gvk.api_version,
         types={name: object_type(schema) for name, schema in schemas.items()},
@@ -46,6 +45,15 @@ def _make(served: Served, subresource: Subresource | None, now: Callable[[], str
         now=now,
         blank=_blank(served),
     )
+
+
+def _reset_fields(resource: Resource, subresource: Subresource | None) -> Sequence[str]:
+    """What nobody can own through a path: as its strategy says; custom resources are all alike."""
+    if not resource.native:
+        if subresource is None:
+            return ("status",) if resource.subresource("status") is not None else ()
+        return ("metadata", "spec") if subresource.name == "status" else ()
+    return (resource.strategy if subresource is None else subresource.strategy).reset_fields
 
 
 def _blank(served: Served) -> Obj:

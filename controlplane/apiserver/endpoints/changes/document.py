@@ -14,8 +14,9 @@ from controlplane.apimachinery.status import bad_request, not_found, request_ent
 from controlplane.apiserver.endpoints.body import decode_patched, parse_json, read_body
 from controlplane.apiserver.endpoints.changes.api import Change, Edit
 from controlplane.apiserver.endpoints.changes.refused import not_applicable
+from controlplane.client.negotiation import JSON_PATCH, MERGE_PATCH
 
-__all__ = ["json_patch", "merge_patch"]
+__all__ = ["json_patch", "merge_patch", "patch_function"]
 
 _OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
 
@@ -24,32 +25,40 @@ async def json_patch(edit: Edit) -> Change:
     """Raises APIError: 400 for what is no JSON, 413."""
     value, problems = parse_json(await read_body(edit.request))
     problems = [f"json patch {problem}" for problem in [*problems, *_unknown_members(value)]]
-    return _change(edit, lambda old: apply_json_patch(old, value), problems)
+    return _change(edit, patch_function(JSON_PATCH, value), problems)
 
 
 async def merge_patch(edit: Edit) -> Change:
     """Raises APIError: 400 for what is no JSON, 413."""
     value, problems = parse_json(await read_body(edit.request))
-    return _change(edit, lambda old: apply_merge_patch(old, value), problems)
+    return _change(edit, patch_function(MERGE_PATCH, value), problems)
 
 
-def _change(edit: Edit, apply: Callable[[Obj], Obj], problems: list[str]) -> Change:
-    served, options = edit.target.served, edit.options
+def patch_function(kind: str, value: Any) -> Callable[[Obj], bytes]:
+    """How a patch changes an object: into JSON. The function raises APIError for a patch that does not fit."""
+    apply = apply_json_patch if kind == JSON_PATCH else apply_merge_patch
 
-    def change(old: Obj | None) -> Obj:
-        if old is None:
-            raise not_found(served.gr, edit.target.name)
+    def patched(old: Obj) -> bytes:
         try:
-            patched = dumps(apply(old))
+            return dumps(apply(old, value))
         except MalformedPatch as error:
             raise bad_request(f"error decoding patch: {error}") from error
         except TooManyOperations as error:
             raise request_entity_too_large(str(error)) from error
         except PatchNotApplicable as error:
             raise not_applicable() from error
-        obj = decode_patched(
-            loads(patched), served, problems, options.field_validation, edit.warn, shown=patched.decode
-        )
+
+    return patched
+
+
+def _change(edit: Edit, apply: Callable[[Obj], bytes], problems: list[str]) -> Change:
+    served, directive = edit.target.served, edit.options.field_validation
+
+    def change(old: Obj | None) -> Obj:
+        if old is None:
+            raise not_found(served.gr, edit.target.name)
+        patched = apply(old)
+        obj = decode_patched(loads(patched), served, problems, directive, edit.warn, shown=patched.decode)
         edit.fields.update(old, obj, edit.manager)
         return obj
 
