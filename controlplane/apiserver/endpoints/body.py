@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from controlplane.apimachinery.codec import yaml
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.codec.protobuf import DELETE_OPTIONS, MalformedProtobuf, Message, decode_envelope
 from controlplane.apimachinery.identity import Obj
@@ -102,6 +101,8 @@ async def read_yaml(request: Request) -> tuple[Any, list[str]]:
 
 async def _parse_yaml(raw: bytes) -> tuple[Any, list[str]]:
     """Parse YAML, in a thread if it is long. Raises APIError 400."""
+    from controlplane.apimachinery.codec import yaml  # late, as in client.encoding
+
     try:
         if len(raw) > _YAML_ON_LOOP_BYTES:
             return await asyncio.to_thread(yaml.loads_strict, raw)
