@@ -34,7 +34,7 @@ def check_type(value: Any, type_: Type, *, allow_duplicates: bool = False) -> No
 
 
 def _check(value: Any, type_: Type, path: str, problems: list[str], *, allow_duplicates: bool) -> None:
-    if value is None:
+    if value is None or type_.free:
         return
     kind = type_.only or kind_of(value, type_)
     if kind == "map" and type_.map is not None:
@@ -61,7 +61,7 @@ def _check_map(
         if field is None:
             problems.append(f"{path}.{name}: field not declared in schema")
             return
-        if item is None or (type(item) is str and field.scalar == "string"):
+        if item is None or field.free or (type(item) is str and field.scalar == "string"):
             continue
         _check(item, field, f"{path}.{name}", problems, allow_duplicates=allow_duplicates)
 

@@ -110,9 +110,10 @@ class Type:
 
     Where there are several, it is whichever the value is. ``only``: the one that there is (``scalar``, ``list``,
     ``map``), or ``""``. ``exact``: whether Python's equality is JSON's for all values: nowhere may 1 stand beside true.
+    ``free``: whether every value is of it.
     """
 
-    __slots__ = ("exact", "list", "map", "only", "scalar")
+    __slots__ = ("exact", "free", "list", "map", "only", "scalar")
 
     def __init__(self, schema: Obj, *, is_open: bool = False) -> None:
         is_open = is_open or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
@@ -122,6 +123,7 @@ class Type:
         self.map = None if kind not in (None, "object") else MapType(schema, is_open=is_open)
         self.exact = not is_open and _is_exact(schema)
         self.only = _only(self)
+        self.free = kind is None and not any(map(schema.get, _LIMITS))
 
 
 def _only(type_: Type) -> str:
@@ -138,6 +140,8 @@ def _scalar(schema: Obj) -> str | None:
     return _SCALARS.get(kind)
 
 
+_LIMITS = ("properties", "additionalProperties", "items", "x-kubernetes-list-type", "x-kubernetes-patch-strategy")
+"""What makes a schema without a type refuse some value."""
 _OPENING = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
 _EXACT_NODES = 256
 """Of a schema, looked through for a type; one that is larger counts as not exact, and its parts are asked."""

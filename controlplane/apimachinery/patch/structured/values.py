@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import orjson
+
 from controlplane.apimachinery.patch.structured.elements import key_element, value_element
 from controlplane.apimachinery.patch.structured.types import ListType, Type
 
@@ -50,10 +52,17 @@ def equal(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, str):
         return True
+    if isinstance(a, (dict, list)):
+        return orjson.dumps(a) == orjson.dumps(b) or _equal_throughout(a, b)
+    return isinstance(a, bool) == isinstance(b, bool)
+
+
+def _equal_throughout(a: Any, b: Any) -> bool:
+    """The same of two values that Python takes for equal, part by part."""
     if isinstance(a, dict):
-        return all(equal(value, b[key]) for key, value in a.items())
+        return all(_equal_throughout(value, b[key]) for key, value in a.items())
     if isinstance(a, list):
-        return all(map(equal, a, b))
+        return all(map(_equal_throughout, a, b))
     return isinstance(a, bool) == isinstance(b, bool)
 
 

@@ -105,6 +105,13 @@ def test_objects_and_embedded_ones_have_the_metadata_of_all_objects() -> None:
     assert metadata.map.field("nope") is None
 
 
+def test_what_says_nothing_is_free() -> None:
+    assert Type({}).free
+    assert Type({"x-kubernetes-preserve-unknown-fields": True}).free
+    assert not Type({"type": "object"}).free
+    assert not Type({"properties": {"a": TEXT}}).free
+
+
 def test_equality_is_exact_where_all_scalars_are_declared() -> None:
     declared = {"type": "object", "properties": {"a": TEXT, "b": {"type": "array", "items": {"type": "integer"}}}}
     assert Type(declared).exact
