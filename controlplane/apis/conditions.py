@@ -19,7 +19,7 @@ from controlplane.apimachinery.validation.field import (
 )
 from controlplane.apimachinery.validation.names import qualified_name, regex_error
 
-__all__ = ["CONDITIONS", "validate_conditions"]
+__all__ = ["CONDITIONS", "CONDITION_NUMBERS", "validate_conditions"]
 
 STATUSES = ("False", "True", "Unknown")
 LONGEST_REASON_BYTES = 1024
@@ -30,6 +30,9 @@ _REASON_RULE = (
     "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
     "characters or '_,:', and must end with an alphanumeric character or '_'"
 )
+
+CONDITION_NUMBERS = {"Condition": "type status observedGeneration lastTransitionTime reason message"}
+"""Of the protobuf message."""
 
 CONDITIONS = array(
     record(

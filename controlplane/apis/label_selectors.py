@@ -11,7 +11,13 @@ from controlplane.apimachinery.validation.field import FieldError, forbidden, in
 from controlplane.apimachinery.validation.metadata import validate_labels
 from controlplane.apimachinery.validation.names import label_value, qualified_name
 
-__all__ = ["label_selector", "validate_label_selector"]
+__all__ = ["LABEL_SELECTOR_NUMBERS", "label_selector", "validate_label_selector"]
+
+LABEL_SELECTOR_NUMBERS = {
+    "LabelSelector": "matchLabels matchExpressions",
+    "LabelSelectorRequirement": "key operator values",
+}
+"""Of the protobuf messages."""
 
 _REQUIREMENT = record(
     {

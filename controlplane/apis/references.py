@@ -8,7 +8,13 @@ from __future__ import annotations
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import pointer, record, string
 
-__all__ = ["LOCAL_OBJECT_REFERENCE", "object_reference"]
+__all__ = ["LOCAL_OBJECT_REFERENCE", "REFERENCE_NUMBERS", "object_reference"]
+
+REFERENCE_NUMBERS = {
+    "ObjectReference": "kind namespace name uid apiVersion resourceVersion fieldPath",
+    "LocalObjectReference": "name",
+}
+"""Of the protobuf messages."""
 
 LOCAL_OBJECT_REFERENCE = record(
     {"name": string("Name of the object.")},

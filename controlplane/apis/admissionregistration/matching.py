@@ -11,10 +11,11 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import array, pointer, record, string
 from controlplane.apimachinery.validation.field import FieldError, duplicate, invalid, not_supported, required
 from controlplane.apimachinery.validation.names import path_segment_name
-from controlplane.apis.label_selectors import label_selector, validate_label_selector
+from controlplane.apis.label_selectors import LABEL_SELECTOR_NUMBERS, label_selector, validate_label_selector
 
 __all__ = [
     "GROUP",
+    "MATCHING_NUMBERS",
     "RULE",
     "default_matching",
     "default_rules",
@@ -50,6 +51,17 @@ _NAMED_RULE = record(
     go_type="v1.NamedRuleWithOperations",
     atomic=True,
 )
+
+
+MATCHING_NUMBERS = {
+    **LABEL_SELECTOR_NUMBERS,
+    "Rule": "apiGroups apiVersions resources scope",
+    "RuleWithOperations": "operations +Rule",
+    "NamedRuleWithOperations": "resourceNames +RuleWithOperations",
+    "MatchResources": "namespaceSelector objectSelector resourceRules excludeResourceRules - - matchPolicy",
+    "MatchCondition": "name expression",
+}
+"""Of the protobuf messages, match conditions' too."""
 
 
 def match_resources(description: str) -> Obj:

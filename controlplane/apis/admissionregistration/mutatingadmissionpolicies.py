@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import array, pointer, record, string
@@ -19,6 +20,7 @@ from controlplane.apis.admissionregistration.policies import (
     FAILURE_POLICY,
     PARAM_KIND,
     PARAM_KIND_COLUMN,
+    POLICY_NUMBERS,
     VARIABLE,
     validate_expression,
     validate_policy_scope,
@@ -85,6 +87,20 @@ _SCHEMA = record(
     go_type="v1.MutatingAdmissionPolicy",
 )
 
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "MutatingAdmissionPolicy": "metadata spec",
+        "MutatingAdmissionPolicySpec": (
+            "paramKind matchConstraints variables mutations failurePolicy matchConditions reinvocationPolicy"
+        ),
+        "Mutation": "- patchType applyConfiguration jsonPatch",
+        "ApplyConfiguration": "expression",
+        "JSONPatch": "expression",
+        **POLICY_NUMBERS,
+    },
+)
+
 
 def _default(obj: Obj) -> None:
     obj["spec"].setdefault("failurePolicy", "Fail")
@@ -149,6 +165,7 @@ MUTATING_ADMISSION_POLICIES = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(
                 NAME,
                 Column(name="Mutations", cell=_count, type="integer", description="How many changes it makes."),

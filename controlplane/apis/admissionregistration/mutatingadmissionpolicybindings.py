@@ -5,6 +5,7 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 MutatingAdm
 
 from __future__ import annotations
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import record
@@ -13,6 +14,7 @@ from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 from controlplane.apis.admissionregistration.matching import GROUP, default_matching
 from controlplane.apis.admissionregistration.policies import (
+    BINDING_NUMBERS,
     PARAM_REF_COLUMN,
     POLICY_NAME_COLUMN,
     binding_fields,
@@ -33,6 +35,15 @@ _SCHEMA = record(
     },
     "Puts a policy into effect.",
     go_type="v1.MutatingAdmissionPolicyBinding",
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "MutatingAdmissionPolicyBinding": "metadata spec",
+        "MutatingAdmissionPolicyBindingSpec": "policyName paramRef matchResources",
+        **BINDING_NUMBERS,
+    },
 )
 
 
@@ -58,7 +69,11 @@ MUTATING_ADMISSION_POLICY_BINDINGS = Resource(
     categories=("api-extensions",),
     key_prefix="mutatingadmissionpolicybindings",
     storage_version="v1",
-    versions=(ResourceVersion(name="v1", schema=_SCHEMA, columns=(NAME, POLICY_NAME_COLUMN, PARAM_REF_COLUMN, AGE)),),
+    versions=(
+        ResourceVersion(
+            name="v1", schema=_SCHEMA, message=_MESSAGE, columns=(NAME, POLICY_NAME_COLUMN, PARAM_REF_COLUMN, AGE)
+        ),
+    ),
     strategy=Strategy(
         default=_default,
         prepare_for_create=count_from_one,

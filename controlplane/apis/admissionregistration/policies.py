@@ -16,15 +16,22 @@ from controlplane.apimachinery.schema.native import pointer, record, string
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
 from controlplane.apimachinery.validation.names import dns1035_label, dns1123_subdomain, path_segment_name
 from controlplane.apis.admissionregistration.conditions import validate_match_conditions
-from controlplane.apis.admissionregistration.matching import match_resources, validate_matching, validate_one_of
+from controlplane.apis.admissionregistration.matching import (
+    MATCHING_NUMBERS,
+    match_resources,
+    validate_matching,
+    validate_one_of,
+)
 from controlplane.apis.label_selectors import label_selector, validate_label_selector
 
 __all__ = [
+    "BINDING_NUMBERS",
     "FAILURE_POLICY",
     "PARAM_KIND",
     "PARAM_KIND_COLUMN",
     "PARAM_REF_COLUMN",
     "POLICY_NAME_COLUMN",
+    "POLICY_NUMBERS",
     "VARIABLE",
     "binding_fields",
     "validate_binding_spec",
@@ -68,6 +75,11 @@ VARIABLE = record(
     required=("name", "expression"),
     atomic=True,
 )
+
+
+POLICY_NUMBERS = {**MATCHING_NUMBERS, "ParamKind": "apiVersion kind", "Variable": "name expression"}
+BINDING_NUMBERS = {**MATCHING_NUMBERS, "ParamRef": "name namespace selector parameterNotFoundAction"}
+"""Of the protobuf messages."""
 
 
 def binding_fields() -> dict[str, Obj]:

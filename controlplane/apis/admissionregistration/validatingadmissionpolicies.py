@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from controlplane.apimachinery import meta
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
 from controlplane.apimachinery.schema.native import array, integer, pointer, record, string
@@ -20,6 +21,7 @@ from controlplane.apis.admissionregistration.policies import (
     FAILURE_POLICY,
     PARAM_KIND,
     PARAM_KIND_COLUMN,
+    POLICY_NUMBERS,
     VARIABLE,
     validate_expression,
     validate_policy_scope,
@@ -27,7 +29,7 @@ from controlplane.apis.admissionregistration.policies import (
 )
 from controlplane.apis.changes import clear, count_from_one, counting, keep, keep_metadata
 from controlplane.apis.columns import AGE, NAME
-from controlplane.apis.conditions import CONDITIONS, validate_conditions
+from controlplane.apis.conditions import CONDITION_NUMBERS, CONDITIONS, validate_conditions
 
 __all__ = ["VALIDATING_ADMISSION_POLICIES"]
 
@@ -102,6 +104,23 @@ _SCHEMA = record(
     },
     "Expressions that say whether a request may be.",
     go_type="v1.ValidatingAdmissionPolicy",
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "ValidatingAdmissionPolicy": "metadata spec status",
+        "ValidatingAdmissionPolicySpec": (
+            "paramKind matchConstraints validations failurePolicy auditAnnotations matchConditions variables"
+        ),
+        "Validation": "expression message reason messageExpression",
+        "AuditAnnotation": "key valueExpression",
+        "ValidatingAdmissionPolicyStatus": "observedGeneration typeChecking conditions",
+        "TypeChecking": "expressionWarnings",
+        "ExpressionWarning": "- fieldRef warning",
+        **POLICY_NUMBERS,
+        **CONDITION_NUMBERS,
+    },
 )
 
 
@@ -205,6 +224,7 @@ VALIDATING_ADMISSION_POLICIES = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(
                 NAME,
                 Column(name="Validations", cell=_count, type="integer", description="How many things must hold."),
@@ -217,19 +237,19 @@ VALIDATING_ADMISSION_POLICIES = Resource(
         default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_prepare_for_update,
-        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
         unconditional_update=False,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
             name="status",
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
-                reset_fields=("metadata", "spec"),
                 validate_update=_validate_status_update,
+                reset_fields=("spec", "metadata"),
                 unconditional_update=False,
             ),
         ),

@@ -5,6 +5,7 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 ValidatingA
 
 from __future__ import annotations
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import array, record, string
@@ -13,6 +14,7 @@ from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 from controlplane.apis.admissionregistration.matching import GROUP, default_matching, validate_one_of
 from controlplane.apis.admissionregistration.policies import (
+    BINDING_NUMBERS,
     PARAM_REF_COLUMN,
     POLICY_NAME_COLUMN,
     binding_fields,
@@ -42,6 +44,15 @@ _SCHEMA = record(
     },
     "Puts a policy into effect.",
     go_type="v1.ValidatingAdmissionPolicyBinding",
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "ValidatingAdmissionPolicyBinding": "metadata spec",
+        "ValidatingAdmissionPolicyBindingSpec": "policyName paramRef matchResources validationActions",
+        **BINDING_NUMBERS,
+    },
 )
 
 
@@ -85,7 +96,11 @@ VALIDATING_ADMISSION_POLICY_BINDINGS = Resource(
     categories=("api-extensions",),
     key_prefix="validatingadmissionpolicybindings",
     storage_version="v1",
-    versions=(ResourceVersion(name="v1", schema=_SCHEMA, columns=(NAME, POLICY_NAME_COLUMN, PARAM_REF_COLUMN, AGE)),),
+    versions=(
+        ResourceVersion(
+            name="v1", schema=_SCHEMA, message=_MESSAGE, columns=(NAME, POLICY_NAME_COLUMN, PARAM_REF_COLUMN, AGE)
+        ),
+    ),
     strategy=Strategy(
         default=_default,
         prepare_for_create=count_from_one,

@@ -5,6 +5,7 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 ValidatingW
 
 from __future__ import annotations
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import record
@@ -13,6 +14,7 @@ from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 from controlplane.apis.admissionregistration.matching import GROUP
 from controlplane.apis.admissionregistration.webhooks import (
     COLUMNS,
+    WEBHOOK_NUMBERS,
     default_webhook,
     validate_configuration,
     webhooks_schema,
@@ -26,6 +28,8 @@ _SCHEMA = record(
     "Webhooks that are asked whether a request may be.",
     go_type="v1.ValidatingWebhookConfiguration",
 )
+
+_MESSAGE = message_of(_SCHEMA, WEBHOOK_NUMBERS)
 
 
 def _default(obj: Obj) -> None:
@@ -46,7 +50,7 @@ VALIDATING_WEBHOOK_CONFIGURATIONS = Resource(
     categories=("api-extensions",),
     key_prefix="validatingwebhookconfigurations",
     storage_version="v1",
-    versions=(ResourceVersion(name="v1", schema=_SCHEMA, columns=COLUMNS),),
+    versions=(ResourceVersion(name="v1", schema=_SCHEMA, message=_MESSAGE, columns=COLUMNS),),
     strategy=Strategy(
         default=_default,
         prepare_for_create=count_from_one,

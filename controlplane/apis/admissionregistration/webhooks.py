@@ -17,6 +17,7 @@ from controlplane.apis.admissionregistration.addresses import validate_service, 
 from controlplane.apis.admissionregistration.conditions import MATCH_CONDITIONS, validate_match_conditions
 from controlplane.apis.admissionregistration.matching import (
     MATCH_POLICIES,
+    MATCHING_NUMBERS,
     RULE,
     default_rules,
     validate_one_of,
@@ -25,7 +26,7 @@ from controlplane.apis.admissionregistration.matching import (
 from controlplane.apis.columns import AGE, NAME
 from controlplane.apis.label_selectors import label_selector, validate_label_selector
 
-__all__ = ["COLUMNS", "default_webhook", "validate_configuration", "webhooks_schema"]
+__all__ = ["COLUMNS", "WEBHOOK_NUMBERS", "default_webhook", "validate_configuration", "webhooks_schema"]
 
 FAILURE_POLICIES = ("Fail", "Ignore")
 REINVOCATION_POLICIES = ("IfNeeded", "Never")
@@ -80,6 +81,23 @@ _FIELDS = {
     "admissionReviewVersions": array(string(), "Versions of AdmissionReview that it understands, the best first."),
     "matchConditions": MATCH_CONDITIONS,
 }
+WEBHOOK_NUMBERS = {
+    **MATCHING_NUMBERS,
+    "ValidatingWebhookConfiguration": "metadata webhooks",
+    "ValidatingWebhook": (
+        "name clientConfig rules failurePolicy namespaceSelector sideEffects timeoutSeconds admissionReviewVersions "
+        "matchPolicy objectSelector matchConditions"
+    ),
+    "MutatingWebhookConfiguration": "metadata webhooks",
+    "MutatingWebhook": (
+        "name clientConfig rules failurePolicy namespaceSelector sideEffects timeoutSeconds admissionReviewVersions "
+        "matchPolicy reinvocationPolicy objectSelector matchConditions"
+    ),
+    "WebhookClientConfig": "service caBundle url",
+    "ServiceReference": "namespace name path port",
+}
+"""Of the protobuf messages."""
+
 _REQUIRED = ("name", "clientConfig", "sideEffects", "admissionReviewVersions")
 
 

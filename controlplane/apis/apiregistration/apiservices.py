@@ -11,6 +11,7 @@ import base64
 from typing import Any
 
 from controlplane.apimachinery import meta
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
 from controlplane.apimachinery.schema.native import array, binary, boolean, integer, pointer, record, string, time
@@ -76,6 +77,19 @@ _SCHEMA = record(
     },
     "A version of a group that is served.",
     go_type="v1.APIService",
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "APIService": "metadata spec status",
+        "APIServiceSpec": (
+            "service group version insecureSkipTLSVerify caBundle - groupPriorityMinimum versionPriority"
+        ),
+        "ServiceReference": "namespace name port",
+        "APIServiceStatus": "conditions",
+        "APIServiceCondition": "type status lastTransitionTime reason message",
+    },
 )
 
 
@@ -191,6 +205,7 @@ API_SERVICES = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(
                 NAME,
                 Column(name="Service", cell=_service, description="The service that serves it, or Local."),
@@ -203,18 +218,18 @@ API_SERVICES = Resource(
         default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=keep("status"),
-        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         unconditional_update=False,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
             name="status",
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
-                reset_fields=("metadata", "spec"),
                 validate_update=_validate_status_update,
+                reset_fields=("spec", "metadata"),
                 unconditional_update=False,
             ),
         ),

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from controlplane.apimachinery import meta
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.duration import human_duration
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
@@ -106,6 +107,16 @@ _SCHEMA = record(
     "A request to sign a certificate.",
     go_type="v1.CertificateSigningRequest",
     required=("spec",),
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "CertificateSigningRequest": "metadata spec status",
+        "CertificateSigningRequestSpec": "request username uid groups usages extra signerName expirationSeconds",
+        "CertificateSigningRequestStatus": "conditions certificate",
+        "CertificateSigningRequestCondition": "type reason message lastUpdateTime lastTransitionTime status",
+    },
 )
 
 
@@ -272,6 +283,7 @@ CERTIFICATE_SIGNING_REQUESTS = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(
                 NAME,
                 AGE,
@@ -285,11 +297,11 @@ CERTIFICATE_SIGNING_REQUESTS = Resource(
     strategy=Strategy(
         prepare_for_create=clear,
         prepare_for_update=keep("spec", "status"),
-        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         record_user=_record_user,
         validate_name=name_is_path_segment,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
@@ -303,9 +315,7 @@ CERTIFICATE_SIGNING_REQUESTS = Resource(
         Subresource(
             name="status",
             strategy=Strategy(
-                prepare_for_update=_keep_spec,
-                validate_update=_validate_status_update,
-                reset_fields=("spec", "status.conditions"),
+                prepare_for_update=_keep_spec, validate_update=_validate_status_update, reset_fields=("spec",)
             ),
         ),
     ),

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apis.events import rules
 from controlplane.apis.events.forms import EVENTS_VERSION, convert
 from controlplane.apis.events.schemas import CORE_SCHEMA, EVENTS_SCHEMA
+from controlplane.apis.references import REFERENCE_NUMBERS
 
 __all__ = ["EVENTS", "event_ttl_seconds"]
 
@@ -22,6 +24,19 @@ EVENT_TTL_SECONDS = 3600
 """How long an event is kept after it was last written, unless the operator says otherwise; kube-apiserver's own."""
 
 _REPORTER = "reportingComponent"
+
+_MESSAGE = message_of(
+    CORE_SCHEMA,
+    {
+        "Event": (
+            "metadata involvedObject reason message source firstTimestamp lastTimestamp count type eventTime series "
+            "action related reportingComponent reportingInstance"
+        ),
+        "EventSource": "component host",
+        "EventSeries": "count lastObservedTime",
+        **REFERENCE_NUMBERS,
+    },
+)
 
 
 def event_ttl_seconds(_obj: Obj) -> int:
@@ -55,7 +70,7 @@ EVENTS = Resource(
     storage_version="v1",
     convert=convert,
     other_forms={EVENTS_VERSION: EVENTS_SCHEMA},
-    versions=(ResourceVersion(name="v1", schema=CORE_SCHEMA, columns=rules.columns(_itself)),),
+    versions=(ResourceVersion(name="v1", schema=CORE_SCHEMA, message=_MESSAGE, columns=rules.columns(_itself)),),
     strategy=Strategy(
         validate=_validate,
         validate_update=_validate_update,

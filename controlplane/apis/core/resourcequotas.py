@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.quantity import Quantity, parse_quantity
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
@@ -78,6 +79,17 @@ _SCHEMA = record(
     },
     "How much of what a namespace may hold.",
     go_type="v1.ResourceQuota",
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "ResourceQuota": "metadata spec status",
+        "ResourceQuotaSpec": "hard scopes scopeSelector",
+        "ResourceQuotaStatus": "hard used",
+        "ScopeSelector": "matchExpressions",
+        "ScopedResourceSelectorRequirement": "scopeName operator values",
+    },
 )
 
 
@@ -247,6 +259,7 @@ RESOURCE_QUOTAS = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(
                 NAME,
                 Column(name="Request", cell=_requests, description="Used and allowed, of objects and requests."),
@@ -259,10 +272,10 @@ RESOURCE_QUOTAS = Resource(
         default=_default,
         prepare_for_create=clear,
         prepare_for_update=keep("status"),
-        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(

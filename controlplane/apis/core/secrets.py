@@ -14,6 +14,7 @@ from typing import Any
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import binary, boolean, mapping, pointer, record, string
@@ -52,6 +53,8 @@ _SCHEMA = record(
     "Small amounts of data that only those who need them should read.",
     go_type="v1.Secret",
 )
+
+_MESSAGE = message_of(_SCHEMA, {"Secret": "metadata data type stringData immutable"})
 
 
 def _default(obj: Obj) -> None:
@@ -166,6 +169,7 @@ SECRETS = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(
                 NAME,
                 Column(name="Type", cell=_type, description="What its data is for."),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from controlplane.apimachinery import meta
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import array, boolean, pointer, record
@@ -17,7 +18,7 @@ from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 from controlplane.apis.columns import AGE, NAME
-from controlplane.apis.references import LOCAL_OBJECT_REFERENCE, object_reference
+from controlplane.apis.references import LOCAL_OBJECT_REFERENCE, REFERENCE_NUMBERS, object_reference
 
 __all__ = ["SERVICE_ACCOUNTS"]
 
@@ -40,6 +41,14 @@ _SCHEMA = record(
     },
     "An identity for programs.",
     go_type="v1.ServiceAccount",
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "ServiceAccount": "metadata secrets imagePullSecrets automountServiceAccountToken",
+        **REFERENCE_NUMBERS,
+    },
 )
 
 
@@ -76,7 +85,7 @@ SERVICE_ACCOUNTS = Resource(
     short_names=("sa",),
     key_prefix="serviceaccounts",
     storage_version="v1",
-    versions=(ResourceVersion(name="v1", schema=_SCHEMA, columns=(NAME, AGE)),),
+    versions=(ResourceVersion(name="v1", schema=_SCHEMA, message=_MESSAGE, columns=(NAME, AGE)),),
     strategy=Strategy(
         prepare_for_create=_keep_names,
         prepare_for_update=_keep_names_on_update,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.validation.field import FieldError
@@ -14,10 +15,24 @@ from controlplane.apis.core.events import event_ttl_seconds
 from controlplane.apis.events import rules
 from controlplane.apis.events.forms import CORE_VERSION, convert, core_form
 from controlplane.apis.events.schemas import CORE_SCHEMA, EVENTS_SCHEMA
+from controlplane.apis.references import REFERENCE_NUMBERS
 
 __all__ = ["NEW_EVENTS"]
 
 _REPORTER = "reportingController"
+
+_MESSAGE = message_of(
+    EVENTS_SCHEMA,
+    {
+        "Event": (
+            "metadata eventTime series reportingController reportingInstance action reason regarding related note type "
+            "deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount"
+        ),
+        "EventSource": "component host",
+        "EventSeries": "count lastObservedTime",
+        **REFERENCE_NUMBERS,
+    },
+)
 
 
 def _validate(obj: Obj) -> list[FieldError]:
@@ -46,7 +61,7 @@ NEW_EVENTS = Resource(
     stored_group="",
     convert=convert,
     other_forms={CORE_VERSION: CORE_SCHEMA},
-    versions=(ResourceVersion(name="v1", schema=EVENTS_SCHEMA, columns=rules.columns(core_form)),),
+    versions=(ResourceVersion(name="v1", schema=EVENTS_SCHEMA, message=_MESSAGE, columns=rules.columns(core_form)),),
     strategy=Strategy(
         validate=_validate,
         validate_update=_validate_update,

@@ -9,9 +9,19 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import array, record, string, time
 from controlplane.apimachinery.validation.field import FieldError, duplicate, required
 
-__all__ = ["GROUP", "status_schema", "validate_status", "validate_status_update"]
+__all__ = ["GROUP", "STATUS_NUMBERS", "status_schema", "validate_status", "validate_status_update"]
 
 GROUP = "flowcontrol.apiserver.k8s.io"
+
+
+_CONDITION = "type status lastTransitionTime reason message"
+STATUS_NUMBERS = {
+    "FlowSchemaStatus": "conditions",
+    "FlowSchemaCondition": _CONDITION,
+    "PriorityLevelConfigurationStatus": "conditions",
+    "PriorityLevelConfigurationCondition": _CONDITION,
+}
+"""Of the protobuf messages."""
 
 
 def status_schema(description: str, kind: str) -> Obj:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from controlplane.apimachinery import meta
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
 from controlplane.apimachinery.schema.native import always, array, integer, pointer, record, string
@@ -16,9 +17,15 @@ from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import dns1123_subdomain, name_is_dns_subdomain
 from controlplane.apis.changes import clear, count_from_one, counting, keep, keep_metadata
 from controlplane.apis.columns import AGE, NAME
-from controlplane.apis.flowcontrol.conditions import GROUP, status_schema, validate_status, validate_status_update
+from controlplane.apis.flowcontrol.conditions import (
+    GROUP,
+    STATUS_NUMBERS,
+    status_schema,
+    validate_status,
+    validate_status_update,
+)
 from controlplane.apis.flowcontrol.mandatory import MANDATORY_FLOW_SCHEMAS
-from controlplane.apis.flowcontrol.rules import RULE, validate_rule
+from controlplane.apis.flowcontrol.rules import RULE, RULE_NUMBERS, validate_rule
 
 __all__ = ["FLOW_SCHEMAS"]
 
@@ -61,6 +68,18 @@ _SCHEMA = record(
     },
     "Which requests go to which priority level.",
     go_type="v1.FlowSchema",
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "FlowSchema": "metadata spec status",
+        "FlowSchemaSpec": "priorityLevelConfiguration matchingPrecedence distinguisherMethod rules",
+        "FlowDistinguisherMethod": "type",
+        "PriorityLevelConfigurationReference": "name",
+        **RULE_NUMBERS,
+        **STATUS_NUMBERS,
+    },
 )
 
 
@@ -156,6 +175,7 @@ FLOW_SCHEMAS = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(
                 NAME,
                 Column(name="PriorityLevel", cell=_level, description="Where the requests go."),
@@ -170,20 +190,20 @@ FLOW_SCHEMAS = Resource(
         default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_prepare_for_update,
-        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
         create_on_update=True,
         unconditional_update=False,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
             name="status",
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
-                reset_fields=("metadata", "spec"),
                 validate_update=validate_status_update,
+                reset_fields=("spec", "metadata"),
                 unconditional_update=False,
             ),
         ),

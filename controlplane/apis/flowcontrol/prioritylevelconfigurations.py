@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from controlplane.apimachinery import meta
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
 from controlplane.apimachinery.schema.native import always, integer, pointer, record, string
@@ -18,7 +19,13 @@ from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 from controlplane.apis.changes import clear, count_from_one, counting, keep, keep_metadata
 from controlplane.apis.columns import AGE, NAME
-from controlplane.apis.flowcontrol.conditions import GROUP, status_schema, validate_status, validate_status_update
+from controlplane.apis.flowcontrol.conditions import (
+    GROUP,
+    STATUS_NUMBERS,
+    status_schema,
+    validate_status,
+    validate_status_update,
+)
 from controlplane.apis.flowcontrol.mandatory import MANDATORY_PRIORITY_LEVELS
 
 __all__ = ["PRIORITY_LEVEL_CONFIGURATIONS"]
@@ -88,6 +95,21 @@ _SCHEMA = record(
     },
     "How many requests may run at a time, and what becomes of the others.",
     go_type="v1.PriorityLevelConfiguration",
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "PriorityLevelConfiguration": "metadata spec status",
+        "PriorityLevelConfigurationSpec": "type limited exempt",
+        "LimitedPriorityLevelConfiguration": (
+            "nominalConcurrencyShares limitResponse lendablePercent borrowingLimitPercent"
+        ),
+        "ExemptPriorityLevelConfiguration": "nominalConcurrencyShares lendablePercent",
+        "LimitResponse": "type queuing",
+        "QueuingConfiguration": "queues handSize queueLengthLimit",
+        **STATUS_NUMBERS,
+    },
 )
 
 
@@ -258,6 +280,7 @@ PRIORITY_LEVEL_CONFIGURATIONS = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(
                 NAME,
                 Column(name="Type", cell=_type, description="Limited or Exempt."),
@@ -275,20 +298,20 @@ PRIORITY_LEVEL_CONFIGURATIONS = Resource(
         default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_prepare_for_update,
-        reset_fields=("status",),
         validate=_validate,
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
         create_on_update=True,
         unconditional_update=False,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
             name="status",
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
-                reset_fields=("metadata", "spec"),
                 validate_update=validate_status_update,
+                reset_fields=("spec", "metadata"),
                 unconditional_update=False,
             ),
         ),

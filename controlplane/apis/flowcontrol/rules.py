@@ -12,7 +12,7 @@ from controlplane.apimachinery.schema.native import always, array, boolean, poin
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
 from controlplane.apimachinery.validation.names import dns1123_label, dns1123_subdomain
 
-__all__ = ["RULE", "validate_rule"]
+__all__ = ["RULE", "RULE_NUMBERS", "validate_rule"]
 
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
 _KINDS = {"Group": "group", "ServiceAccount": "serviceAccount", "User": "user"}
@@ -87,6 +87,18 @@ RULE = record(
     go_type="v1.PolicyRulesWithSubjects",
     required=("subjects",),
 )
+
+
+RULE_NUMBERS = {
+    "PolicyRulesWithSubjects": "subjects resourceRules nonResourceRules",
+    "Subject": "kind user group serviceAccount",
+    "UserSubject": "name",
+    "GroupSubject": "name",
+    "ServiceAccountSubject": "namespace name",
+    "ResourcePolicyRule": "verbs apiGroups resources clusterScope namespaces",
+    "NonResourcePolicyRule": "verbs - - - - nonResourceURLs",
+}
+"""Of the protobuf messages."""
 
 
 def validate_rule(rule: Obj, path: str) -> list[FieldError]:

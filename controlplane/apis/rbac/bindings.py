@@ -17,7 +17,14 @@ from controlplane.apimachinery.validation.names import dns1123_subdomain, name_i
 from controlplane.apis.columns import AGE, NAME
 from controlplane.apis.rbac.rules import GROUP
 
-__all__ = ["COLUMNS", "binding_schema", "default_binding", "validate_binding", "validate_binding_update"]
+__all__ = [
+    "BINDING_NUMBERS",
+    "COLUMNS",
+    "binding_schema",
+    "default_binding",
+    "validate_binding",
+    "validate_binding_update",
+]
 
 _SUBJECT = record(
     {
@@ -43,6 +50,15 @@ _ROLE = record(
     required=("apiGroup", "kind", "name"),
     atomic=True,
 )
+
+
+BINDING_NUMBERS = {
+    "RoleBinding": "metadata subjects roleRef",
+    "ClusterRoleBinding": "metadata subjects roleRef",
+    "Subject": "kind apiGroup name namespace",
+    "RoleRef": "apiGroup kind name",
+}
+"""Of the protobuf messages."""
 
 
 def binding_schema(description: str, go_type: str) -> Obj:

@@ -5,11 +5,13 @@ Source: the behaviour of kubernetes' rbac.authorization.k8s.io/v1 ClusterRoleBin
 
 from __future__ import annotations
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apimachinery.validation.names import name_is_path_segment
 from controlplane.apis.rbac.bindings import (
+    BINDING_NUMBERS,
     COLUMNS,
     binding_schema,
     default_binding,
@@ -21,6 +23,8 @@ from controlplane.apis.rbac.rules import GROUP
 __all__ = ["CLUSTER_ROLE_BINDINGS"]
 
 _SCHEMA = binding_schema("Gives a cluster role, everywhere, to subjects.", "v1.ClusterRoleBinding")
+
+_MESSAGE = message_of(_SCHEMA, BINDING_NUMBERS)
 
 
 def _validate(obj: Obj) -> list[FieldError]:
@@ -39,7 +43,7 @@ CLUSTER_ROLE_BINDINGS = Resource(
     namespaced=False,
     key_prefix="clusterrolebindings",
     storage_version="v1",
-    versions=(ResourceVersion(name="v1", schema=_SCHEMA, columns=COLUMNS),),
+    versions=(ResourceVersion(name="v1", schema=_SCHEMA, message=_MESSAGE, columns=COLUMNS),),
     strategy=Strategy(
         default=default_binding,
         validate=_validate,

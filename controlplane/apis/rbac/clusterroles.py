@@ -7,6 +7,7 @@ Source: the behaviour of kubernetes' rbac.authorization.k8s.io/v1 ClusterRole.
 
 from __future__ import annotations
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import array, pointer, record
@@ -14,8 +15,8 @@ from controlplane.apimachinery.validation.field import FieldError, invalid, requ
 from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
 from controlplane.apimachinery.validation.names import name_is_path_segment
 from controlplane.apis.columns import CREATED_AT, NAME
-from controlplane.apis.label_selectors import label_selector, validate_label_selector
-from controlplane.apis.rbac.rules import GROUP, RULES, validate_rules
+from controlplane.apis.label_selectors import LABEL_SELECTOR_NUMBERS, label_selector, validate_label_selector
+from controlplane.apis.rbac.rules import GROUP, RULE_NUMBERS, RULES, validate_rules
 
 __all__ = ["CLUSTER_ROLES"]
 
@@ -36,6 +37,16 @@ _SCHEMA = record(
     },
     "What is allowed everywhere, or where it is bound, to those it is bound to.",
     go_type="v1.ClusterRole",
+)
+
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "ClusterRole": "metadata rules aggregationRule",
+        "AggregationRule": "clusterRoleSelectors",
+        **RULE_NUMBERS,
+        **LABEL_SELECTOR_NUMBERS,
+    },
 )
 
 
@@ -72,7 +83,7 @@ CLUSTER_ROLES = Resource(
     namespaced=False,
     key_prefix="clusterroles",
     storage_version="v1",
-    versions=(ResourceVersion(name="v1", schema=_SCHEMA, columns=(NAME, CREATED_AT)),),
+    versions=(ResourceVersion(name="v1", schema=_SCHEMA, message=_MESSAGE, columns=(NAME, CREATED_AT)),),
     strategy=Strategy(
         validate=_validate,
         validate_update=_validate_update,

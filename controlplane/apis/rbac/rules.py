@@ -9,7 +9,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import always, array, record, string
 from controlplane.apimachinery.validation.field import FieldError, invalid, required
 
-__all__ = ["GROUP", "RULES", "validate_rules"]
+__all__ = ["GROUP", "RULES", "RULE_NUMBERS", "validate_rules"]
 
 GROUP = "rbac.authorization.k8s.io"
 
@@ -25,6 +25,9 @@ _RULE = record(
     go_type="v1.PolicyRule",
     required=("verbs",),
 )
+
+RULE_NUMBERS = {"PolicyRule": "verbs apiGroups resources resourceNames nonResourceURLs"}
+"""Of the protobuf message."""
 
 RULES = always(array(_RULE, "Everything that the role allows."))
 

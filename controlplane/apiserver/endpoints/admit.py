@@ -105,6 +105,9 @@ class Admission:
         namespace = target.namespace
         if not namespace and served.gr == ("", "namespaces"):
             namespace = name
+        options = self._options
+        if operation is Operation.CREATE and options.get("kind") != "CreateOptions":
+            options = {**options, "kind": "CreateOptions"}  # an update or an apply that creates
         return Attributes(
             operation=operation,
             kind=served.gvk,
@@ -116,7 +119,7 @@ class Admission:
             old=old,
             user=request.user,
             dry_run=self._dry_run,
-            options=self._options,
+            options=options,
             warn=request.warnings.append,
         )
 

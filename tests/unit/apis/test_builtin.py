@@ -45,3 +45,11 @@ def test_an_undescribed_property_is_named_by_its_schema() -> None:
     for resource in BUILTIN:
         for version in resource.versions:
             described(version.schema, resource.kind)
+
+
+@pytest.mark.parametrize("resource", BUILTIN, ids=lambda r: r.plural)
+def test_each_field_of_a_kind_has_a_number(resource: Resource) -> None:
+    for version in resource.versions:
+        assert version.message is not None
+        names = {field.name for field in version.message.values()}
+        assert names == {"metadata", *version.schema["properties"]}
