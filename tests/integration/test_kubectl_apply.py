@@ -42,7 +42,7 @@ def kubectl(plane: Plane, *arguments: str, stdin: Any = None, code: int = 0) -> 
 
 
 def apply(plane: Plane, obj: Any, *arguments: str, code: int = 0) -> str:
-    return kubectl(plane, "apply", "--validate=false", "-f", "-", *arguments, stdin=obj, code=code)
+    return kubectl(plane, "apply", "-f", "-", *arguments, stdin=obj, code=code)
 
 
 def server_apply(plane: Plane, obj: Any, manager: str, *arguments: str, code: int = 0) -> str:
@@ -126,9 +126,9 @@ def test_label_annotate_replace_and_edit_say_who_they_are(plane: Plane, monkeypa
     kubectl(plane, "label", "cm", "edited", "l=1")
     kubectl(plane, "annotate", "cm", "edited", "n=1")
     monkeypatch.setenv("KUBE_EDITOR", 'sed -i \'s/  a: "1"/  a: "9"/\'')
-    assert "configmap/edited edited" in kubectl(plane, "edit", "--validate=false", "cm", "edited")
+    assert "configmap/edited edited" in kubectl(plane, "edit", "cm", "edited")
     stored = get(plane, "edited")
     assert stored["data"] == {"a": "9"}
     assert managers(stored) == {"kubectl-annotate": "Update", "kubectl-edit": "Update", "kubectl-label": "Update"}
-    kubectl(plane, "replace", "--validate=false", "-f", "-", stdin=config_map("edited", {"z": "1"}))
+    kubectl(plane, "replace", "-f", "-", stdin=config_map("edited", {"z": "1"}))
     assert managers(get(plane, "edited")) == {"kubectl-replace": "Update"}

@@ -14,7 +14,7 @@ from controlplane.apimachinery.patch.structured.fieldset import Fields
 from controlplane.apimachinery.patch.structured.types import Type
 from controlplane.apimachinery.patch.structured.values import ABSENT, equal, item_element, kind_of
 
-__all__ = ["Conflicts", "Model", "Owner", "paths_of"]
+__all__ = ["Conflicts", "Model", "Owner", "extract", "fields_of", "paths_of"]
 
 Path = tuple[str, ...]
 Paths = frozenset[Path]
@@ -148,6 +148,28 @@ def remove(value: Any, gone: Paths, type_: Type) -> Any:
     assert type_.list is not None
     elements = [item_element(type_.list, item) for item in value]
     return [kept(e, v) for e, v in zip(elements, value, strict=True) if (e,) not in gone] or None
+
+
+def extract(value: Any, wanted: Paths, type_: Type) -> Any:
+    """The part of a value that a set names."""
+    kind = kind_of(value, type_)
+    if not value or not _granular(kind, type_):
+        return value
+
+    def below(element: str) -> Paths:
+        return frozenset(p[1:] for p in wanted if p[0] == element and len(p) > 1)
+
+    def is_wanted(element: str) -> bool:
+        return (element,) in wanted or bool(below(element))
+
+    def part(element: str, item: Any) -> Any:
+        return extract(item, below(element), _part_type(type_, element))
+
+    if kind == "map":
+        return {n: part("f:" + n, v) for n, v in value.items() if is_wanted("f:" + n)}
+    assert type_.list is not None
+    elements = [item_element(type_.list, item) for item in value]
+    return [part(e, v) for e, v in zip(elements, value, strict=True) if is_wanted(e)]
 
 
 def named(paths: Paths, type_: Type) -> Paths:

@@ -13,7 +13,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import FieldManager
 from controlplane.apimachinery.patch.structured.errors import ConflictError
 from controlplane.apimachinery.patch.structured.merge import merge
-from tests.property.apply.model import Conflicts, Model, Owner, Paths, paths_of
+from tests.property.apply.model import Conflicts, Model, Owner, Paths, extract, fields_of, paths_of
 from tests.unit.apimachinery.patch.structured.schemas import THING, thing
 
 VERSION = "example.org/v1"
@@ -149,3 +149,19 @@ def test_ownership_is_by_value(content: Obj, labels: Obj) -> None:
     shared = fields.apply(live, made(content, labels), "me", force=False)
     assert owners(shared).get(("creator", "Update")) == owners(live).get(("creator", "Update"))
     assert bare(shared) == bare(live)
+
+
+@given(CONTENT, LABELS, CONTENT, LABELS)
+def test_extracting_what_was_applied_gives_the_applied_set_back(
+    content: Obj, labels: Obj, config: Obj, config_labels: Obj
+) -> None:
+    fields = field_manager()
+    live = made(content, labels)
+    live["metadata"]["uid"] = "u"
+    fields.update(None, live, "creator")
+    applied = made(config, config_labels)
+    merged = fields.apply(live, applied, "me", force=True)
+    mine = owners(merged).get(("me", "Apply"), frozenset())
+    assert mine == frozenset(fields_of(applied, THING)) - SYSTEM
+    extracted = extract(merged, mine, THING)
+    assert frozenset(fields_of(extracted, THING)) - SYSTEM == mine
