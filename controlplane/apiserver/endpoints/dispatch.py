@@ -26,6 +26,7 @@ from controlplane.apiserver.endpoints.watch import watch
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock, SystemClock
+from controlplane.base.deadlines import Deadlines
 from controlplane.client.negotiation import OBJECT, STREAM, Answer, negotiate, patch_type
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import RequestInfo
@@ -58,7 +59,7 @@ class APIEndpoints:
             ``RegistrySettings``. ``min_request_timeout_seconds``: see ``Services``.
     """
 
-    __slots__ = ("_services", "_write_seconds")
+    __slots__ = ("_services", "_writes")
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class APIEndpoints:
         write_seconds: float = WRITE_SECONDS,
         source: random.Random | None = None,
     ) -> None:
-        self._write_seconds = write_seconds
+        self._writes = Deadlines(write_seconds)
         source = source or random.SystemRandom()
         self._services = Services(
             tables=tables,
@@ -104,11 +105,15 @@ class APIEndpoints:
         handler = _VERBS[verb]
         if verb not in _BOUNDED_VERBS:
             return await handler(self._services, request, target, answer)
+        running = self._writes.enter(asyncio.current_task())
         try:
-            async with asyncio.timeout(self._write_seconds):
-                return await handler(self._services, request, target, answer)
-        except TimeoutError as error:
-            raise timeout("request did not complete within requested timeout - context deadline exceeded") from error
+            return await handler(self._services, request, target, answer)
+        except asyncio.CancelledError:
+            if running.was_cause():
+                raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
+            raise
+        finally:
+            self._writes.leave(running)
 
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""
