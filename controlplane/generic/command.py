@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from controlplane.base import process
@@ -120,7 +121,8 @@ async def _serve(config: CompletedConfig, program: str) -> None:
     async with open_plane(config) as plane, plane.prepare().serving() as running:
         for note in config.notes:
             log.info("note", note=note)
-        print(f"{program}: serving {running.url}; kubeconfig: {running.kubeconfig or 'none'}", flush=True)  # noqa: T201
+        with suppress(OSError):  # a server outlives those who read what it prints
+            print(f"{program}: serving {running.url}; kubeconfig: {running.kubeconfig or 'none'}", flush=True)  # noqa: T201
         log.info("serving", url=running.url, store=config.store, pid=os.getpid())
         process.serving()
         process.import_aside("controlplane.apimachinery.codec.yaml")  # so that the first to send YAML need not wait

@@ -158,6 +158,10 @@ def decode_patched(
         APIError: 422 at ``patch``.
     """
     try:
+        _check_kind(obj, served)
+    except APIError as error:
+        raise _invalid_patch(shown(), error.message) from error
+    try:
         problems = [*problems, *_decode(obj, served)]
     except DecodeError as error:
         raise _invalid_patch(shown(), str(error)) from error

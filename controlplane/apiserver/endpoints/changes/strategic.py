@@ -38,6 +38,7 @@ async def strategic_merge_patch(edit: Edit) -> Change:
             raise not_found(served.gr, edit.target.name)
         try:
             patched = apply_strategic_merge_patch(old, value, schema)
+            patched.update(kind=old["kind"], apiVersion=old["apiVersion"])  # whatever the patch says
         except MalformedPatch as error:
             raise bad_request(str(error)) from error
         except PatchNotApplicable as error:
