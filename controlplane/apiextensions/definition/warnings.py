@@ -1,0 +1,51 @@
+"""What a client is warned of when it stores a definition that is valid.
+
+Source: kubernetes/apiextensions-apiserver ``pkg/registry/customresourcedefinition/strategy.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.formats import is_recognized
+from controlplane.apimachinery.validation.field import go_quoted
+from controlplane.apiextensions.definition.storage_form import fold
+from controlplane.apiextensions.definition.validation.options import schemas_of, walk_schema
+
+__all__ = ["definition_warnings"]
+
+RULES_NOT_ENFORCED = (
+    "x-kubernetes-validations: rules are kept, but this server does not enforce them yet: objects that break them are "
+    "accepted"
+)
+
+
+def definition_warnings(obj: Obj) -> list[str]:
+    """Formats that nobody knows, sets that apply does not support, rules that are not enforced."""
+    formats: list[str] = []
+    sets: set[str] = set()
+    has_rules = False
+    for schema in schemas_of(fold(obj["spec"])):
+        for inner in walk_schema(schema):
+            formats.extend(_unknown_format(inner))
+            sets.update(_compound_set(inner))
+            has_rules = has_rules or bool(inner.get("x-kubernetes-validations"))
+    warnings = [f"unrecognized format {go_quoted(name)}" for name in formats] + sorted(sets)
+    return [*warnings, RULES_NOT_ENFORCED] if has_rules else warnings
+
+
+def _unknown_format(schema: Obj) -> Iterator[str]:
+    name = schema.get("format")
+    if name and not is_recognized(name, schema.get("type") or ""):
+        yield name
+
+
+def _compound_set(schema: Obj) -> Iterator[str]:
+    items = schema.get("items")
+    if schema.get("x-kubernetes-list-type") == "set" and isinstance(items, dict):
+        if items.get("type") in ("object", "array"):
+            yield (
+                f"x-kubernetes-list-type: set for items of type {go_quoted(items['type'])} is not supported by "
+                "server-side apply or CEL validation rules"
+            )
