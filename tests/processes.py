@@ -179,10 +179,11 @@ def wait_ready(process: subprocess.Popen[bytes], port: int, kubeconfig: Path, be
     while time.perf_counter() - begin < 60:
         if process.poll() is not None:
             raise RuntimeError(f"the sample ended with {process.returncode}:\n{log.read_text()[-3000:]}")
-        with contextlib.suppress(OSError):
-            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=2, context=context)
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=2, context=context)
+        with contextlib.suppress(OSError), contextlib.closing(connection):
             connection.request("GET", "/readyz")
-            if connection.getresponse().status == 200 and kubeconfig.exists():
-                return time.perf_counter() - begin
+            with contextlib.closing(connection.getresponse()) as answer:
+                if answer.status == 200 and kubeconfig.exists():
+                    return time.perf_counter() - begin
         time.sleep(0.005)
     raise TimeoutError(log.read_text()[-3000:])

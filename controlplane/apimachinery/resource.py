@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from controlplane.apimachinery.codec.protobuf import Message
 from controlplane.apimachinery.duration import human_age
 from controlplane.apimachinery.identity import GVK, GVR, GroupResource, Obj
 from controlplane.apimachinery.schema.decode import ObjectDecoder
@@ -172,7 +173,8 @@ class Column:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceVersion:
     """One served version. ``schema`` is an OpenAPI v3 structural schema (a JSON object, as in a CRD) of the whole
-    object; ``apiVersion``, ``kind`` and ``metadata`` need not be described.
+    object; ``apiVersion``, ``kind`` and ``metadata`` need not be described. ``message`` describes its protobuf form, if
+    clients send one.
 
     ``make_decoder``: what checks and normalises the objects that clients send, if it is not a ``Decoder`` of the
     schema; called when the first one comes.
@@ -183,6 +185,7 @@ class ResourceVersion:
     served: bool = True
     columns: tuple[Column, ...] = ()
     deprecation_warning: str = ""
+    message: Message | None = None
     make_decoder: Callable[[], ObjectDecoder] | None = None
 
 
@@ -207,6 +210,7 @@ class DeferredVersion(ResourceVersion):
             ("served", served),
             ("columns", columns),
             ("deprecation_warning", deprecation_warning),
+            ("message", None),
             ("make_decoder", make_decoder),
             ("_load_schema", load_schema),
         ):

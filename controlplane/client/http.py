@@ -37,6 +37,9 @@ REQUEST_SECONDS = 60.0
 _KEEPALIVE_SECONDS = 30
 """A connection without traffic is probed this often, so that a dead watch is noticed, as client-go's dialer does."""
 
+_IDLE_SECONDS = 90
+"""An unused connection is kept this long, as Go's clients do; servers keep theirs longer."""
+
 _PATH_SAFE = "/:@!$&'()*+,;=~"
 
 
@@ -81,7 +84,9 @@ class HTTPClient:
         context = await asyncio.to_thread(self._config.ssl_context) if self._config.secure else True
         self._session = ClientSession(
             # no limit: each watch holds a connection of its own
-            connector=TCPConnector(limit=0, ssl=context, socket_factory=_probing_socket),
+            connector=TCPConnector(
+                limit=0, keepalive_timeout=_IDLE_SECONDS, ssl=context, socket_factory=_probing_socket
+            ),
             timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             headers=[("User-Agent", self._user_agent), *self._impersonation()],
             cookie_jar=DummyCookieJar(),

@@ -31,6 +31,7 @@ __all__ = [
     "Form",
     "body_type",
     "find",
+    "is_protobuf",
     "negotiate",
     "patch_type",
 ]
@@ -64,7 +65,8 @@ class Form(NamedTuple):
 
 
 _KNOWN = (JSON, YAML, PROTOBUF)
-"""What messages list. Protobuf is known, so that clients which prefer it are told as by upstream; it is not spoken."""
+"""What messages list, as upstream's do. Protobuf is read where a kind describes it, but answers are never in it:
+clients that prefer it take JSON too."""
 _SPOKEN = (JSON, YAML)
 _STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 _KNOWN_PATCH_TYPES = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH})
@@ -214,6 +216,11 @@ def body_type(content_type: str | None) -> str:
     if media_type in _SPOKEN:
         return media_type
     raise _unsupported(_KNOWN)
+
+
+def is_protobuf(content_type: str | None) -> bool:
+    """Whether a body says that it is Kubernetes' protobuf."""
+    return content_type is not None and content_type.partition(";")[0].strip() == PROTOBUF
 
 
 def patch_type(content_type: str | None) -> str:

@@ -93,11 +93,6 @@ class Controller(Generic[K]):
         for watch in self.watches:
             watch.informer.add_handler(self._handler(watch.keys))
 
-    def enqueue(self, key: K) -> None:
-        """Want work on ``key``; nothing happens while the controller does not run."""
-        if self._queue is not None:
-            self._queue.add(key)
-
     async def run(self) -> None:
         """Wait for the watches' first state, then work until cancelled. May be run again after that."""
         for watch in self.watches:

@@ -114,10 +114,8 @@ class Reflector:
         if error.code in (400, 422) and self._resume is None and self._streams_lists:
             self._streams_lists = False
             return True
-        if self._resume is not None and (error.code == 410 or _too_large(error)):
-            self._log.info("resource version is gone, listing again", resource_version=self._resume)
-            self._resume = None
-            return True
+        if error.code == 410 or _too_large(error):
+            self._resume = None  # read the state anew, after a pause: a server that forgets at once is not hammered
         return False
 
     async def _load(self) -> None:

@@ -31,10 +31,6 @@ class ObjectStore:
     def get(self, key: Key) -> Obj | None:
         return self._objects.get(key)
 
-    def keys(self) -> list[Key]:
-        """All keys now."""
-        return list(self._objects)
-
     def objects(self) -> list[Obj]:
         """All objects now, in no particular order."""
         return list(self._objects.values())

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from controlplane.storage.errors import StoreUnusable
 from controlplane.storage.kv.sqlite.errors import refused_open
-from controlplane.storage.kv.sqlite.invariants import INVARIANTS
+from controlplane.storage.kv.sqlite.invariants import INVARIANTS, NEWEST
 from controlplane.storage.kv.sqlite.lock import StoreLock
 from controlplane.storage.kv.sqlite.opening import recognise, sync_directory
 from controlplane.storage.kv.sqlite.writer import connect
@@ -82,7 +82,7 @@ def backup(path: Path | str, destination: Path | str) -> int:
     The copy appears under its name only when it is whole and synced; it is readable by its owner alone.
 
     Returns:
-        The copy's size in bytes.
+        The revision that the copy holds.
 
     Raises:
         StoreUnusable: no store at the path, a file at the destination, or one of them cannot be read or written.
@@ -90,8 +90,14 @@ def backup(path: Path | str, destination: Path | str) -> int:
     path, destination = _existing(path), Path(destination).absolute()
     if destination.exists():
         raise StoreUnusable(f"backup {destination} exists already; name a new file")
-    _copy(path, destination, lambda _: None)
-    return destination.stat().st_size
+    revision = 0
+
+    def note(db: sqlite3.Connection) -> None:
+        nonlocal revision
+        (revision,) = db.execute(f"SELECT {NEWEST}").fetchone()  # constants only
+
+    _copy(path, destination, note)
+    return revision
 
 
 def restore(backup: Path | str, path: Path | str, *, overwrite: bool = False) -> int:

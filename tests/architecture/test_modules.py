@@ -59,10 +59,8 @@ def test_module_names_its_public_surface(path: Path) -> None:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
             else [a.asname or a.name for a in node.names]
             if isinstance(node, (ast.Import, ast.ImportFrom))
-            else [t.id for t in node.targets if isinstance(t, ast.Name)]
-            if isinstance(node, ast.Assign)
-            else [node.target.id]
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+            else [node.id]
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             else []
         )
     }

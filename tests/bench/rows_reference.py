@@ -61,8 +61,8 @@ def drive(plane: Plane, binary: Path, *arguments: str) -> dict[str, Any]:
         capture_output=True,
         text=True,
     )
-    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return result
+    lines = done.stdout.strip().splitlines()
+    return json.loads(lines[-1]) if lines else {}
 
 
 def rows(plane: Plane, binary: Path) -> Iterator[Row]:
@@ -82,7 +82,7 @@ def rows(plane: Plane, binary: Path) -> Iterator[Row]:
     get = drive(plane, binary, "-n", "40000", "-c", "32", "get")
     yield row("GET, 32 clients, loadgen", get["per_s"], 2895, 3, "/s", get)
     listed = drive(plane, binary, "-n", "60", "-c", "1", "list")
-    yield row("LIST 7,000, loadgen", listed["mb_s"], 95, 4, "MB/s", listed)
+    yield row("LIST 7,000, loadgen", listed["mb_per_s"], 95, 4, "MB/s", listed)
     put = drive(plane, binary, "-n", "5000", "-c", "16", "put")
     yield row("PUT, 16 clients, loadgen", put["per_s"], 1311, 1.3, "/s", put)
     patch = drive(plane, binary, "-n", "5000", "-c", "16", "update")

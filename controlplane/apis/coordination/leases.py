@@ -8,6 +8,7 @@ Source: the behaviour of kubernetes' coordination.k8s.io/v1 Lease.
 
 from __future__ import annotations
 
+from controlplane.apimachinery.codec import protobuf as pb
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import integer, micro_time, pointer, record, string
@@ -83,6 +84,17 @@ def _holder(obj: Obj) -> str:
     return _spec(obj).get("holderIdentity") or ""
 
 
+_SPEC_MESSAGE = {
+    1: pb.Field("holderIdentity", pb.text, kept=True),
+    2: pb.Field("leaseDurationSeconds", pb.number, kept=True),
+    3: pb.Field("acquireTime", pb.micro_time),
+    4: pb.Field("renewTime", pb.micro_time),
+    5: pb.Field("leaseTransitions", pb.number, kept=True),
+    6: pb.Field("strategy", pb.text, kept=True),
+    7: pb.Field("preferredHolder", pb.text, kept=True),
+}
+_MESSAGE = {1: pb.Field("metadata", pb.nested(pb.OBJECT_META)), 2: pb.Field("spec", pb.nested(_SPEC_MESSAGE))}
+
 LEASES = Resource(
     group="coordination.k8s.io",
     plural="leases",
@@ -95,6 +107,7 @@ LEASES = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(NAME, Column(name="Holder", cell=_holder, description="Who holds the lease."), AGE),
         ),
     ),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controlplane.apimachinery.codec import protobuf as pb
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import binary, boolean, mapping, pointer, record, string
@@ -75,6 +76,13 @@ def _data_count(obj: Obj) -> Any:
     return len(obj.get("data") or ()) + len(obj.get("binaryData") or ())
 
 
+_MESSAGE = {
+    1: pb.Field("metadata", pb.nested(pb.OBJECT_META)),
+    2: pb.Field("data", pb.text, pairs=True),
+    3: pb.Field("binaryData", pb.blob, pairs=True),
+    4: pb.Field("immutable", pb.flag, kept=True),
+}
+
 CONFIGMAPS = Resource(
     group="",
     plural="configmaps",
@@ -88,6 +96,7 @@ CONFIGMAPS = Resource(
         ResourceVersion(
             name="v1",
             schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(NAME, Column(name="Data", cell=_data_count, description="How many keys it has."), AGE),
         ),
     ),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from controlplane.apimachinery.codec import yaml
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
+from controlplane.apimachinery.codec.protobuf import DELETE_OPTIONS, MalformedProtobuf, Message, decode_envelope
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.decode import DecodeError, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
@@ -19,7 +20,7 @@ from controlplane.apimachinery.validation import field
 from controlplane.apiserver.endpoints.options import delete_options_from_body, delete_options_from_query
 from controlplane.apiserver.registry.deletion import DeleteRequest
 from controlplane.apiserver.registry.table import Served
-from controlplane.client.negotiation import JSON, body_type
+from controlplane.client.negotiation import JSON, body_type, is_protobuf
 from controlplane.client.request import BodyTooLarge, Request
 
 __all__ = [
@@ -61,13 +62,21 @@ async def read_body(request: Request) -> bytes:
         raise request_entity_too_large(str(error)) from error
 
 
-async def read_document(request: Request) -> Document:
+async def read_document(request: Request, message: Message | None = None) -> Document:
     """The body as JSON; YAML is converted, in a thread if it is long, since that takes a millisecond a kilobyte.
 
+    ``message``: the body's protobuf form, if it has one.
+
     Raises:
-        APIError: 413, 415. Malformed JSON is found only when it is decoded, malformed YAML here, as 400.
+        APIError: 413, 415. Malformed JSON is found only when it is decoded, malformed YAML and protobuf here, as 400.
     """
-    media_type = body_type(request.headers.get("Content-Type"))
+    content_type = request.headers.get("Content-Type")
+    if message is not None and is_protobuf(content_type):
+        try:
+            return Document(dumps(decode_envelope(await read_body(request), message)), ())
+        except MalformedProtobuf as error:
+            raise bad_request(str(error)) from error
+    media_type = body_type(content_type)
     raw = await read_body(request)
     if media_type == JSON or _is_json(raw):
         return Document(raw, ())
@@ -84,7 +93,9 @@ async def read_document(request: Request) -> Document:
 async def read_object(request: Request, served: Served, directive: str) -> Obj:
     """The body as a new object of the served kind; ``directive`` is the fieldValidation. Raises as ``read_document``
     and ``decode_object``."""
-    return decode_object(await read_document(request), served, directive, request.warnings.append)
+    return decode_object(
+        await read_document(request, served.version.message), served, directive, request.warnings.append
+    )
 
 
 def decode_object(document: Document, served: Served, directive: str, warn: Warn) -> Obj:
@@ -144,7 +155,7 @@ async def read_delete_options(request: Request) -> DeleteRequest:
     """
     if not await read_body(request):
         return delete_options_from_query(request.query)
-    document = await read_document(request)
+    document = await read_document(request, DELETE_OPTIONS)
     try:
         value = loads(document.json)
     except MalformedJSON as error:

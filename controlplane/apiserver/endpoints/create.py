@@ -44,4 +44,4 @@ async def create(services: Services, request: Request, target: Target, answer: A
         dry_run=options.dry_run,
         warn=warn,
     )
-    return await respond_written(request, served, written, answer)
+    return await respond_written(services, request, served, written, answer)

@@ -33,9 +33,9 @@ async def delete(services: Services, request: Request, target: Target, answer: A
         return respond_value(request, _gone(target, deleted), answer)
     code = 202 if options.orphan_dependents is False else 200
     if deleted.entry is not None:
-        return await respond_entry(request, target.served, deleted.entry, answer, code)
+        return await respond_entry(services, request, target.served, deleted.entry, answer, code=code)
     assert deleted.obj is not None
-    return respond_object(request, target.served, deleted.obj, answer, code)
+    return respond_object(services, request, target.served, deleted.obj, answer, code=code)
 
 
 def options_object(options: DeleteRequest) -> Obj:

@@ -36,4 +36,4 @@ async def deletecollection(services: Services, request: Request, target: Target,
 
     selection = Selection(namespace_of(target), predicate, page.fresh, page.limit, page.continue_key)
     result = await delete_collection(services.registry, target.served, selection, delete_options, admit=admit)
-    return await respond_list(request, target, result, answer, counted=not predicate.signature)
+    return await respond_list(services, request, target, result, answer, counted=not predicate.signature)

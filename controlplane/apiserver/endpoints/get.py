@@ -16,7 +16,7 @@ from controlplane.storage.errors import StorageError
 __all__ = ["get"]
 
 
-async def get(_services: Services, request: Request, target: Target, answer: Answer) -> Response:
+async def get(services: Services, request: Request, target: Target, answer: Answer) -> Response:
     """Read one object, or the part of it that a subresource shows (which is the whole object).
 
     Raises:
@@ -30,8 +30,8 @@ async def get(_services: Services, request: Request, target: Target, answer: Ans
         raise translate(error, served.gr, target.name, "get") from error
     ready = served.storage.served_nowait(entry, served.version.name)
     if ready is not None:
-        return respond_bytes(request, served, ready, answer)
-    return await respond_entry(request, served, entry, answer)
+        return respond_bytes(services, request, served, ready, answer)
+    return await respond_entry(services, request, served, entry, answer)
 
 
 def _freshness(request: Request) -> Freshness:

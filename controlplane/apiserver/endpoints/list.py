@@ -37,7 +37,7 @@ _DECODED_STRETCH_OBJECTS = 128
 """The same where each object is decoded for a table: some ten microseconds each."""
 
 
-async def list_objects(_services: Services, request: Request, target: Target, answer: Answer) -> Response:
+async def list_objects(services: Services, request: Request, target: Target, answer: Answer) -> Response:
     """List a collection.
 
     Raises:
@@ -56,7 +56,7 @@ async def list_objects(_services: Services, request: Request, target: Target, an
             limit=page.limit,
             continue_key=page.continue_key,
         )
-        return await respond_list(request, target, result, answer, counted=not (predicate.signature))
+        return await respond_list(services, request, target, result, answer, counted=not (predicate.signature))
     except Compacted as error:
         raise _expired(options, error, target) from error
     except StorageError as error:
@@ -64,7 +64,7 @@ async def list_objects(_services: Services, request: Request, target: Target, an
 
 
 async def respond_list(
-    request: Request, target: Target, result: ListResult, answer: Answer, *, counted: bool
+    services: Services, request: Request, target: Target, result: ListResult, answer: Answer, *, counted: bool
 ) -> Response:
     """Answer with a list. ``counted``: nothing was filtered, so that what remains is known."""
     meta = _list_meta(target, result, counted=counted)
@@ -72,7 +72,9 @@ async def respond_list(
         return Response(200, await _join(target.served, meta, result))
     objects = await _decoded(target.served, result)
     if answer.conversion is not None:
-        value = represent_list(request, target.served, answer.conversion).list_of(meta, objects)
+        value = represent_list(request, target.served, answer.conversion, services.registry.clock).list_of(
+            meta, objects
+        )
     else:
         value = _list_object(target.served, meta, objects)
     return Response(200, encode(request, value, answer), content_type=answer.media_type)
@@ -98,26 +100,32 @@ def _type_head(served: Served) -> bytes:
 
 
 async def _join(served: Served, meta: Obj, result: ListResult) -> Sequence[bytes]:
+    """The list in pieces. Each is one join, which writes every byte once: the separator before a piece comes from an
+    empty item in front."""
     entries, version = result.entries, served.version.name
-    pieces = [_head(served, meta)]
-    head = _type_head(served)
-    size, native = len(head), served.resource.native
+    native = served.resource.native
+    separator = b",{" if native else b","
+    pieces = [_head(served, meta) + (b"{" if native and entries else b"")]
+    type_head = _type_head(served) if native else b""
     for start in range(0, len(entries), _BATCH_OBJECTS):
         if start and start % _STRETCH_OBJECTS == 0:
             await asyncio.sleep(0)
         items = await served.storage.served(entries[start : start + _BATCH_OBJECTS], version)
-        lead = b"," if start else b""
-        if not native:
-            pieces.append(lead + b",".join(items))
-        else:
-            cut = [item[size:] if item.startswith(head) else _without_type(item) for item in items]
-            pieces.append(lead + b"{" + b",{".join(cut))
+        cut = [item.removeprefix(type_head) for item in items] if native else list(items)
+        if native and sum(map(len, cut)) + len(type_head) * len(cut) != sum(map(len, items)):
+            cut = [_without_type(item, type_head) for item in items]
+        if start:
+            cut.insert(0, b"")
+        pieces.append(separator.join(cut))
     pieces.append(b"]}")
     return pieces
 
 
-def _without_type(item: bytes) -> bytes:
-    """What follows the opening brace of an item whose kind and apiVersion another writer has put elsewhere."""
+def _without_type(item: bytes, type_head: bytes) -> bytes:
+    """What follows the opening brace of an item without kind and apiVersion, also where another writer has put them
+    elsewhere."""
+    if item.startswith(type_head):
+        return item.removeprefix(type_head)
     obj = loads(item)
     return dumps({name: value for name, value in obj.items() if name not in ("kind", "apiVersion")})[1:]
 

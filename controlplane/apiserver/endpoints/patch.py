@@ -77,7 +77,7 @@ async def patch(services: Services, request: Request, target: Target, answer: An
             dry_run=options.dry_run,
         ),
     )
-    return await respond_written(request, served, written, answer)
+    return await respond_written(services, request, served, written, answer)
 
 
 def _applier(kind: str, value: Any) -> Callable[[Obj], Obj]:

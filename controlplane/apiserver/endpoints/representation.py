@@ -9,6 +9,7 @@ Source: kubernetes/apiserver ``pkg/endpoints/handlers/response.go``; kubernetes/
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from controlplane.apimachinery.codec.json import dumps, loads
@@ -17,6 +18,7 @@ from controlplane.apimachinery.meta import creation_timestamp, metadata, name
 from controlplane.apimachinery.resource import Column
 from controlplane.apimachinery.status import bad_request, not_acceptable
 from controlplane.apiserver.registry.table import Served
+from controlplane.base.clock import Clock
 from controlplane.client.negotiation import Conversion
 from controlplane.client.request import Request
 from controlplane.storage.api import Representation
@@ -81,12 +83,14 @@ class MetadataForm:
 
 
 class TableForm:
-    """Rows and columns. ``include``: what of the object each row holds, ``Metadata``, ``Object`` or ``None``."""
+    """Rows and columns. ``include``: what of the object each row holds, ``Metadata``, ``Object`` or ``None``. Ages are
+    those at the time of encoding, by ``clock``."""
 
-    __slots__ = ("_api_version", "_columns", "_include", "_metadata", "signature", "version")
+    __slots__ = ("_api_version", "_clock", "_columns", "_include", "_metadata", "signature", "version")
     plain = False
 
-    def __init__(self, served: Served, meta_version: str, include: str) -> None:
+    def __init__(self, served: Served, meta_version: str, include: str, clock: Clock) -> None:
+        self._clock = clock
         self.version, self._api_version = served.version.name, f"meta.k8s.io/{meta_version}"
         self._columns = served.version.columns or DEFAULT_COLUMNS
         self._include, self._metadata = include, MetadataForm(self.version, meta_version)
@@ -101,12 +105,15 @@ class TableForm:
         return self._table(meta, objects, headed=True)
 
     def _table(self, meta: Obj, objects: list[Obj], *, headed: bool) -> Obj:
+        now = datetime.fromtimestamp(self._clock.now(), UTC)
         return {
             "kind": "Table",
             "apiVersion": self._api_version,
             "metadata": meta,
             "columnDefinitions": [_definition(column) for column in self._columns] if headed else None,
-            "rows": [{"cells": [c.cell(obj) for c in self._columns], "object": self._object(obj)} for obj in objects],
+            "rows": [
+                {"cells": [c.value(obj, now) for c in self._columns], "object": self._object(obj)} for obj in objects
+            ],
         }
 
     def _object(self, obj: Obj) -> Obj | None:
@@ -125,7 +132,7 @@ def _definition(column: Column) -> dict[str, Any]:
     }
 
 
-def represent_object(request: Request, served: Served, conversion: Conversion) -> Representation:
+def represent_object(request: Request, served: Served, conversion: Conversion, clock: Clock) -> Representation:
     """The form of one object.
 
     Raises:
@@ -133,17 +140,17 @@ def represent_object(request: Request, served: Served, conversion: Conversion) -
     """
     if conversion.kind == "PartialObjectMetadataList":
         raise not_acceptable(f"you requested {conversion.kind}, but the requested object is not a list")
-    return _form(request, served, conversion)
+    return _form(request, served, conversion, clock)
 
 
-def represent_list(request: Request, served: Served, conversion: Conversion) -> ListForm:
+def represent_list(request: Request, served: Served, conversion: Conversion, clock: Clock) -> ListForm:
     """The form of a list. Raises as ``represent_object``, for a single object's form."""
     if conversion.kind == "PartialObjectMetadata":
         raise not_acceptable(f"you requested {conversion.kind}, but the requested object is a list")
-    return _form(request, served, conversion)
+    return _form(request, served, conversion, clock)
 
 
-def _form(request: Request, served: Served, conversion: Conversion) -> MetadataForm | TableForm:
+def _form(request: Request, served: Served, conversion: Conversion, clock: Clock) -> MetadataForm | TableForm:
     if conversion.kind != "Table":
         return MetadataForm(served.version.name, conversion.version)
     include = request.query.first("includeObject") or "Metadata"
@@ -152,4 +159,4 @@ def _form(request: Request, served: Served, conversion: Conversion) -> MetadataF
             f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
             "must be 'Metadata', 'Object', 'None', or empty"
         )
-    return TableForm(served, conversion.version, include)
+    return TableForm(served, conversion.version, include, clock)

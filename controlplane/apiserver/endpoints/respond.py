@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from controlplane.apimachinery.codec.json import dumps, loads
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.endpoints.representation import represent_object
+from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.registry.settings import Written
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import translate
@@ -42,27 +43,35 @@ async def served_json(served: Served, entry: Entry) -> bytes:
         raise translate(error, served.gr, served.storage.key_of(entry).name, "get") from error
 
 
-async def respond_entry(request: Request, served: Served, entry: Entry, answer: Answer, code: int = 200) -> Response:
-    return respond_bytes(request, served, await served_json(served, entry), answer, code)
+async def respond_entry(
+    services: Services, request: Request, served: Served, entry: Entry, answer: Answer, *, code: int = 200
+) -> Response:
+    return respond_bytes(services, request, served, await served_json(served, entry), answer, code=code)
 
 
-async def respond_written(request: Request, served: Served, written: Written, answer: Answer) -> Response:
+async def respond_written(
+    services: Services, request: Request, served: Served, written: Written, answer: Answer
+) -> Response:
     """Answer a create, update or patch with the object as it is now; 201 if there was none before."""
     code = 201 if written.created else 200
     if written.entry is not None:
-        return await respond_entry(request, served, written.entry, answer, code)
+        return await respond_entry(services, request, served, written.entry, answer, code=code)
     assert written.obj is not None
-    return respond_object(request, served, written.obj, answer, code)
+    return respond_object(services, request, served, written.obj, answer, code=code)
 
 
-def respond_object(request: Request, served: Served, obj: Obj, answer: Answer, code: int = 200) -> Response:
-    return respond_bytes(request, served, dumps(obj), answer, code)
+def respond_object(
+    services: Services, request: Request, served: Served, obj: Obj, answer: Answer, *, code: int = 200
+) -> Response:
+    return respond_bytes(services, request, served, dumps(obj), answer, code=code)
 
 
-def respond_bytes(request: Request, served: Served, body: bytes, answer: Answer, code: int = 200) -> Response:
+def respond_bytes(
+    services: Services, request: Request, served: Served, body: bytes, answer: Answer, *, code: int = 200
+) -> Response:
     """Answer with one object, given as its served JSON."""
     if answer.plain and not wants_pretty(request):
         return Response(code, body)
     if answer.conversion is not None:
-        body = represent_object(request, served, answer.conversion).encode(body, first=True)
+        body = represent_object(request, served, answer.conversion, services.registry.clock).encode(body, first=True)
     return Response(code, encode(request, loads(body), answer, ready=body), content_type=answer.media_type)

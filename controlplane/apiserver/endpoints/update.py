@@ -27,7 +27,7 @@ async def update(services: Services, request: Request, target: Target, answer: A
         APIError: a body that cannot be read, is another kind or has another name; bad options; and all that the
             registry refuses.
     """
-    document = await read_document(request)
+    document = await read_document(request, target.served.version.message)
     options = write_options(request.query, "UpdateOptions")
     served = target.served
     warn = request.warnings.append
@@ -64,7 +64,7 @@ async def update(services: Services, request: Request, target: Target, answer: A
             dry_run=options.dry_run,
         ),
     )
-    return await respond_written(request, served, written, answer)
+    return await respond_written(services, request, served, written, answer)
 
 
 def _silent(_warning: str) -> None:

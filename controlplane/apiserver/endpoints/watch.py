@@ -28,7 +28,7 @@ async def watch(services: Services, request: Request, target: Target, answer: An
     served = target.served
     representation: Representation = Plain(served.version.name)
     if answer.conversion is not None:
-        representation = represent_object(request, served, answer.conversion)
+        representation = represent_object(request, served, answer.conversion, services.registry.clock)
     try:
         watch_options = await _watch_options(services, target, options, predicate)
         run = await served.storage.watch(namespace_of(target), predicate, representation, watch_options)

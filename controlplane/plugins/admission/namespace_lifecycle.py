@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from controlplane.apimachinery.identity import GroupResource, Key
-from controlplane.apimachinery.status import APIError, forbidden, not_found
+from controlplane.apimachinery.status import APIError, forbidden
 from controlplane.apiserver.admission.api import AdmissionPlugin, Attributes, Hooks, Operation, PluginServices
 from controlplane.apiserver.registry.translate import translate
-from controlplane.storage.api import ANY, CONSISTENT, Entry, Freshness, Storage
-from controlplane.storage.errors import KeyNotFound, StorageError
+from controlplane.storage.api import ANY, CONSISTENT, Entry, Storage
+from controlplane.storage.errors import StorageError
 
 __all__ = ["IMMORTAL", "PLUGIN"]
 
@@ -39,12 +39,13 @@ class _Lifecycle:
         self._terminating: OrderedDict[str, tuple[int, bool]] = OrderedDict()
 
     async def admit(self, attributes: Attributes) -> None:
-        group_resource = attributes.resource.gr
+        resource = attributes.resource
+        is_namespace = resource.resource == _NAMESPACES.resource and not resource.group
         if attributes.operation is Operation.DELETE:
-            if group_resource == _NAMESPACES:
+            if is_namespace:
                 self._admit_deletion(attributes)
             return
-        if not attributes.namespace or group_resource == _NAMESPACES or group_resource in _ACCESS_REVIEWS:
+        if not attributes.namespace or is_namespace or resource.gr in _ACCESS_REVIEWS:
             return
         storage = self._services.storage_of("", "namespaces")
         if storage is None:
@@ -62,25 +63,19 @@ class _Lifecycle:
 
     async def _admit_creation(self, storage: Storage, attributes: Attributes) -> None:
         name = attributes.namespace
-        entry = await self._find(storage, name, ANY)
-        if entry is None:
-            entry = await self._find(storage, name, CONSISTENT)
-        if entry is None:
-            raise not_found(_NAMESPACES, name)
+        try:
+            entry = await storage.get(Key("", name), ANY)
+        except StorageError:  # not in memory, or memory cannot answer
+            entry = await self._find_stored(storage, name)
         terminating = await self._is_terminating(storage, name, entry)
-        if not terminating and self._deleted_lately(name):
-            entry = await self._find(storage, name, CONSISTENT)
-            if entry is None:
-                raise not_found(_NAMESPACES, name)
-            terminating = await self._is_terminating(storage, name, entry)
+        if not terminating and name in self._deleted_at and self._deleted_lately(name):
+            terminating = await self._is_terminating(storage, name, await self._find_stored(storage, name))
         if terminating:
             raise _refusal(attributes)
 
-    async def _find(self, storage: Storage, name: str, fresh: Freshness) -> Entry | None:
+    async def _find_stored(self, storage: Storage, name: str) -> Entry:
         try:
-            return await storage.get(Key("", name), fresh)
-        except KeyNotFound:
-            return None
+            return await storage.get(Key("", name), CONSISTENT)
         except StorageError as error:
             raise translate(error, _NAMESPACES, name, "get") from error
 
@@ -88,7 +83,10 @@ class _Lifecycle:
         known = self._terminating.get(name)
         if known is not None and known[0] == entry.mod_revision:
             return known[1]
-        obj = await storage.decode(entry, "v1")
+        try:
+            obj = await storage.decode(entry, "v1")
+        except StorageError as error:
+            raise translate(error, _NAMESPACES, name, "get") from error
         terminating = (obj.get("status") or {}).get("phase") == "Terminating"
         self._terminating[name] = (entry.mod_revision, terminating)
         self._terminating.move_to_end(name)
@@ -97,8 +95,7 @@ class _Lifecycle:
         return terminating
 
     def _deleted_lately(self, name: str) -> bool:
-        deleted_at = self._deleted_at.get(name)
-        return deleted_at is not None and self._services.clock.monotonic() - deleted_at <= _LIVE_LOOKUP_SECONDS
+        return self._services.clock.monotonic() - self._deleted_at[name] <= _LIVE_LOOKUP_SECONDS
 
 
 def _refusal(attributes: Attributes) -> APIError:

@@ -5,7 +5,7 @@ Only the store's compaction ends it (``Compacted``).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.entry import Entry
@@ -24,7 +24,7 @@ class History:
     def __init__(self, kv: KV, intake: Intake, root: bytes, mark: Callable[[], Awaitable[int]]) -> None:
         self._kv, self._intake, self._root, self._mark = kv, intake, root, mark
 
-    async def changes(self, collection: Collection, after: int) -> AsyncIterator[tuple[int, list[Change]]]:
+    async def changes(self, collection: Collection, after: int) -> AsyncGenerator[tuple[int, list[Change]], None]:
         """All changes of a collection after a revision, as ``(through, changes)``: nothing up to ``through`` is
         missing.
 

@@ -102,6 +102,7 @@ class Mirror:
         self.bookmarks = Bookmarks()
         self.watchers: set[Watcher] = set()
         self.horizon = 0
+        self.closed = False
         self._marker_key = prefix + b"controlplane/progress"
         self._flusher = Flusher()
         self._channels: dict[tuple[View, tuple[bytes, str, str, str]], Channel] = {}
@@ -131,7 +132,10 @@ class Mirror:
 
     async def close(self) -> None:
         """End all watches and stop. Idempotent. The KV stays open."""
+        self.closed = True
+        self._follower.lost = "closed"
         self.end_watches()
+        self.waiters.close()
         await self._owner.close()
 
     @property

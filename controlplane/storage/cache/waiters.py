@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 
 __all__ = ["WAIT_SECONDS", "Promise", "Waiters"]
 
@@ -22,22 +23,27 @@ Promise = asyncio.Future[bool]
 class Waiters:
     """Used on one loop."""
 
-    __slots__ = ("_heap", "_order", "_promises")
+    __slots__ = ("_closed", "_heap", "_order", "_promises")
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Promise]] = []
         self._order = count()
         self._promises: deque[tuple[float, Promise]] = deque()
+        self._closed = False
 
     def promise(self, now: float) -> Promise:
         """A promise that expires; give it to ``until`` when the revision is known."""
         promise: Promise = asyncio.get_running_loop().create_future()
+        if self._closed:
+            promise.set_result(False)
+            return promise
         self._promises.append((now + WAIT_SECONDS, promise))
         return promise
 
     def until(self, revision: int, promise: Promise) -> None:
         """Keep a promise when the mirror reaches ``revision``, which it has not yet."""
-        heappush(self._heap, (revision, next(self._order), promise))
+        if not promise.done():
+            heappush(self._heap, (revision, next(self._order), promise))
 
     def furthest(self) -> int:
         """The highest revision that somebody still waits for; 0 if nobody does."""
@@ -63,3 +69,8 @@ class Waiters:
                 promise.set_result(False)
         if self._heap and all(promise.done() for _, _, promise in self._heap):
             self._heap.clear()
+
+    def close(self) -> None:
+        """Break all promises, those to come too: there is nobody any more to keep them."""
+        self._closed = True
+        self.expire(inf)

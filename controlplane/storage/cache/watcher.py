@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import aclosing
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,8 @@ class Watcher:
 
     async def run(self, sink: Sink) -> None:
         """Write the watch to ``sink`` until its timeout, the sink's close, or its failure (an ERROR event, then)."""
+        if self._mirror.closed:
+            return
         self._sink, self._task = sink, asyncio.current_task()
         self._schedule()
         self._mirror.watchers.add(self)
@@ -99,12 +102,16 @@ class Watcher:
                 await self._park()
         except _Finished:
             return
+        except asyncio.CancelledError:
+            if not self._was_woken():
+                raise
         except EVENT_ERRORS as error:
             sink.write(Chunk(error_frame(event_error(error, self._selection.view.resource))))
         finally:
             self._mirror.watchers.discard(self)
             if self._channel is not None:
                 self._channel.leave(self)
+            self._task = None
 
     @property
     def collection(self) -> Collection:
@@ -128,16 +135,16 @@ class Watcher:
         """Leave the channel, everything up to ``revision`` written, until the sink has drained."""
         if self._channel is not None:
             channel, self._channel = self._channel, None
-            self.position = revision
+            self.position = max(self.position, revision)  # the channel may have had nothing since the watcher joined
             self._blocked_at = self._mirror.clock.monotonic()
-            self.due = min(self.due, self._blocked_at + BLOCKED_SECONDS)
+            self.due = -inf
             channel.leave(self)
             self._sink.on_drain(self._wake)
 
     def finish(self) -> None:
-        """End the watch, as soon as its task runs."""
+        """End the watch, as soon as its task runs, whatever it waits for."""
         self._finished = True
-        self._wake()
+        self._interrupt()
 
     def close(self) -> None:
         """End the watch, what is pending written first."""
@@ -147,22 +154,23 @@ class Watcher:
 
     def tick(self, now: float) -> None:
         """Do what is due: a bookmark, the timeout, the end of a watcher that has been full too long."""
-        if now >= self._deadline:
+        if self._sink.closed:
+            self.finish()
+        elif now >= self._deadline:
             self.close()
         elif now >= self._blocked_at + BLOCKED_SECONDS:
             resource = self._selection.view.resource
             TERMINATED_WATCHERS.labels_cached((resource.group, resource.plural)).inc()
             log.warning("watcher closed: too slow", resource=str(resource.gr), position=self.position)
             self.finish()
-        elif now >= self._bookmark_at:
-            if self._channel is not None:
-                self._channel.write_to(self)
+        elif now >= self._bookmark_at and self._channel is not None:
+            self._channel.write_to(self)
             if self._channel is not None:  # it has not left because its sink is full
                 chunk = self._mirror.bookmarks.chunk(self._selection, self._mirror.revision, first=not self.started)
                 self.started = True
                 self.write(chunk)
                 self._bookmark_at = self._next_bookmark(now)
-        self.due = min(self._bookmark_at, self._deadline, self._blocked_at + BLOCKED_SECONDS)
+        self._set_due()
 
     # The task's own.
 
@@ -172,7 +180,11 @@ class Watcher:
             self._deadline = now + self._options.timeout_seconds
         if self._options.bookmarks:
             self._bookmark_at = self._next_bookmark(now)
-        self.due = min(self._bookmark_at, self._deadline)
+        self._set_due()
+
+    def _set_due(self) -> None:
+        """Nothing happens to a live watch before its time; one that catches up is looked at by every heartbeat."""
+        self.due = -inf if self._channel is None else min(self._bookmark_at, self._deadline)
 
     def _next_bookmark(self, now: float) -> float:
         last = self._deadline - LAST_BOOKMARK_SECONDS
@@ -229,7 +241,10 @@ class Watcher:
             if self.position < self._mirror.horizon:
                 raise Compacted(self.position, self._mirror.horizon)
             if self.position < collection.floor:
-                await self._read_history()
+                try:
+                    await self._read_history()
+                except Compacted as error:
+                    raise Compacted(self.position, error.compacted) from error
                 continue
             through = self._mirror.revision
             changes = collection.ring.after(self.position, limit=RING_STEP)
@@ -251,17 +266,21 @@ class Watcher:
         self._blocked_at = inf
         self._channel = self._mirror.channel(self._selection)
         self._channel.join(self)
+        self._set_due()
 
     async def _read_history(self) -> None:
-        collection = self._selection.view.collection
+        collection, mirror = self._selection.view.collection, self._mirror
         slices = Slices()
-        async for through, changes in self._mirror.history.changes(collection, self.position):
-            await self._write_lines(self._lines(changes))
-            self.position = max(self.position, through)
-            if self.position >= collection.floor:
-                return
-            if slices.due():
-                await slices.rest()
+        async with aclosing(mirror.history.changes(collection, self.position)) as history:
+            async for through, changes in history:
+                # the store may be ahead of the mirror: what is above it comes from the ring or the channel
+                reached = min(through, mirror.revision)
+                await self._write_lines(self._lines(change for change in changes if change.revision <= reached))
+                self.position = max(self.position, reached)
+                if self.position >= collection.floor or reached < through:
+                    return
+                if slices.due():
+                    await slices.rest()
 
     def _lines(self, changes: Iterable[Change]) -> list[bytes]:
         """Frames for this watcher alone."""
@@ -291,31 +310,40 @@ class Watcher:
         while self.full() and not self._finished:
             self._drain = asyncio.get_running_loop().create_future()
             self._blocked_at = min(self._blocked_at, self._mirror.clock.monotonic())
-            self.due = min(self.due, self._blocked_at + BLOCKED_SECONDS)
             self._sink.on_drain(self._wake)
             await self._drain
             self._drain = None
         self._blocked_at = inf
 
     async def _park(self) -> None:
-        """Sleep until the sink closes or somebody wakes the watch."""
-        self._parked = not self._finished
+        """Sleep until the sink closes, or has drained, or the watch is to end."""
+        self._parked = True
         try:
-            if self._parked:
+            if not self._finished:
                 await self._sink.until_closed()
                 self._finished = True
         except asyncio.CancelledError:
-            # cancelled by _wake, unless somebody else has cancelled us too: then that goes on
-            if not self._woken or self._task is None or self._task.uncancel():
+            if not self._was_woken():
                 raise
         finally:
-            self._parked = self._woken = False
+            self._parked = False
         if self._finished:
             raise _Finished
 
     def _wake(self) -> None:
+        """The sink has drained; that is no news to a live watch."""
         if self._drain is not None and not self._drain.done():
             self._drain.set_result(None)
-        if self._parked and not self._woken and self._task is not None:
+        if self._parked and self._channel is None:
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        """Break off what the task waits for, as ``asyncio.timeout`` does: by a cancellation that it takes back."""
+        if not self._woken and self._task is not None and self._task is not asyncio.current_task():
             self._woken = True
             self._task.cancel()
+
+    def _was_woken(self) -> bool:
+        """Whether a cancellation was our own; False if somebody else has cancelled the task too."""
+        woken, self._woken = self._woken, False
+        return woken and self._task is not None and self._task.uncancel() == 0

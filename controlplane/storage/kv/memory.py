@@ -23,6 +23,9 @@ __all__ = ["MemoryLog", "open_kv"]
 SLICE_ITEMS = 1_000
 """Rows walked between two turns of the loop, about 1 ms."""
 
+HISTORY_WRITES = 100_000
+"""Writes kept at most: at 1 KB a value about 150 MB of memory."""
+
 
 class MemoryLog:
     """Records by revision, each key's revisions, and the keys in order. See ``embedded.log.Log``."""
@@ -83,22 +86,20 @@ class MemoryLog:
         return Changes([r for r in chosen if r.key >= start and (end is None or r.key < end)], through)
 
     async def forget(self, revision: int) -> None:
-        cut = bisect_right(self._order, revision)
-        fresh = bisect_right(self._order, self._forgotten)
+        passed = self._order[bisect_right(self._order, self._forgotten) : bisect_right(self._order, revision)]
         self._forgotten = max(self._forgotten, revision)
         dead: set[int] = set()
-        for at in range(fresh, cut):
-            record = self._records[self._order[at]]
+        for n, record in enumerate([self._records[at] for at in passed]):
             if record.prev_revision:
                 dead.add(record.prev_revision)
             if record.value is None:
                 dead.add(record.revision)
-            if at % SLICE_ITEMS == SLICE_ITEMS - 1:
+            if n % SLICE_ITEMS == SLICE_ITEMS - 1:
                 await asyncio.sleep(0)
-        for revision_ in dead:
-            self._drop(self._records.pop(revision_, None))
+        for at in dead:
+            self._drop(self._records.pop(at, None))
         if dead:
-            self._order = [revision_ for revision_ in self._order if revision_ not in dead]
+            self._order = [at for at in self._order if at not in dead]
 
     async def size_bytes(self) -> int:
         return self._size_bytes
@@ -152,4 +153,10 @@ async def open_kv(location: str, options: KVOptions) -> EmbeddedKV:
     if location:
         raise ValueError(f"memory: takes no location, not {location!r}")
     log = MemoryLog()
-    return EmbeddedKV(log, await log.load(), options.clock, history_seconds=options.history_seconds)
+    return EmbeddedKV(
+        log,
+        await log.load(),
+        options.clock,
+        history_seconds=options.history_seconds,
+        history_writes=HISTORY_WRITES,
+    )

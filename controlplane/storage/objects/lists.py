@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from controlplane.storage.api import Freshness, ListResult, Match, Predicate
 from controlplane.storage.cache.entry import Entry
-from controlplane.storage.cache.metrics import CONSISTENT_READS
+from controlplane.storage.cache.metrics import CONSISTENT_READS, READ_WAIT
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.cache.slices import Slices
 from controlplane.storage.cache.view import View
@@ -80,7 +80,9 @@ class Lister:
         mirror, (group, resource) = self._mirror, self._view.resource.gr
         if mirror.consistency.reached_nowait():
             return True
+        asked = mirror.clock.monotonic()
         proved = await mirror.consistency.reached()
+        READ_WAIT.labels_cached((group, resource)).observe(mirror.clock.monotonic() - asked)
         CONSISTENT_READS.labels_cached((group, resource, str(proved).lower(), str(not proved).lower())).inc()
         if not proved and not mirror.ready:
             raise Stale(mirror.not_ready_reason)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from controlplane.testing.kv import lifetimes, reads, watches, writes
-from controlplane.testing.kv.scenario import Factory, Reopen, Scenario
+from controlplane.testing.kv.scenario import PATIENCE_SECONDS, Factory, Reopen, Scenario
 
 __all__ = ["KV_CHECKS", "Check", "CheckFailed", "check_kv"]
 
@@ -38,15 +38,18 @@ class Check:
     def __str__(self) -> str:
         return self.name
 
-    async def run(self, factory: Factory, *, reopen: Reopen | None = None) -> None:
-        """Open a store, check it, close it.
+    async def run(
+        self, factory: Factory, *, reopen: Reopen | None = None, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
+        """Open a store, check it, close it. ``patience_seconds``: how long to wait for what must come.
 
         Raises:
             AssertionError: the guarantee does not hold; the message says what was seen.
+            TimeoutError: what must come did not.
         """
         if self.durable and reopen is None:
             return
-        scenario = Scenario(await factory(), reopen)
+        scenario = Scenario(await factory(), reopen, patience_seconds=patience_seconds)
         try:
             await self.body(scenario)
         finally:
@@ -62,7 +65,9 @@ KV_CHECKS: tuple[Check, ...] = (
 )
 
 
-async def check_kv(factory: Factory, *, reopen: Reopen | None = None) -> None:
+async def check_kv(
+    factory: Factory, *, reopen: Reopen | None = None, patience_seconds: float = PATIENCE_SECONDS
+) -> None:
     """Run every check, one after another, each on a store of its own.
 
     Raises:
@@ -71,7 +76,7 @@ async def check_kv(factory: Factory, *, reopen: Reopen | None = None) -> None:
     failures: dict[str, Exception] = {}
     for check in KV_CHECKS:
         try:
-            await check.run(factory, reopen=reopen)
+            await check.run(factory, reopen=reopen, patience_seconds=patience_seconds)
         except Exception as error:  # noqa: BLE001  # whatever a backend raises fails its check, and all are reported
             failures[check.name] = error
     if failures:

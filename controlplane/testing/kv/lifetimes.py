@@ -6,7 +6,7 @@ import asyncio
 
 from controlplane.storage.errors import Compacted, FutureRevision, Unavailable
 from controlplane.storage.kv.api import ABSENT, WatchBatch, prefix_end
-from controlplane.testing.kv.scenario import PATIENCE_SECONDS, Scenario, refusal
+from controlplane.testing.kv.scenario import Scenario, refusal
 
 __all__ = ["CHECKS", "DURABLE_CHECKS"]
 
@@ -62,7 +62,7 @@ async def a_watch_from_a_compacted_revision_says_so(check: Scenario) -> None:
         async with check.kv.watch(check.prefix, start) as watch:
             return await anext(watch)
 
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(check.patience_seconds):
         await refusal(Compacted, first_batch(), "a watch from a forgotten revision delivered")
     async with check.kv.watch(check.prefix, revision + 1) as watch:
         later = await check.update("a", b"later", expect=revision)

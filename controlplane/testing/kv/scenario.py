@@ -34,10 +34,11 @@ async def refusal(kind: type[E], attempt: Awaitable[object], why: str) -> E:
 
 
 class Scenario:
-    """One check's store. ``kv`` may be replaced by ``reopened``."""
+    """One check's store. ``kv`` may be replaced by ``reopened``. ``patience_seconds``: see ``PATIENCE_SECONDS``."""
 
-    def __init__(self, kv: KV, reopen: Reopen | None) -> None:
+    def __init__(self, kv: KV, reopen: Reopen | None, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self.kv = kv
+        self.patience_seconds = patience_seconds
         self.prefix = b"/check/%s/" % secrets.token_hex(6).encode()
         self._reopen = reopen
 
@@ -90,7 +91,7 @@ class Scenario:
         """The next ``count`` events, verifying each batch: ascending, whole revisions, none twice."""
         events: list[Event] = []
         delivered = 0
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(self.patience_seconds):
             while len(events) < count:
                 batch = await anext(watch)
                 for event in batch.events:

@@ -6,7 +6,7 @@ import asyncio
 
 from controlplane.storage.errors import Unavailable
 from controlplane.storage.kv.api import ABSENT, Event, KeyValue, WatchBatch
-from controlplane.testing.kv.scenario import PATIENCE_SECONDS, Scenario
+from controlplane.testing.kv.scenario import Scenario
 
 __all__ = ["CHECKS"]
 
@@ -101,7 +101,7 @@ async def watches_see_the_same_history_under_load(check: Scenario) -> None:
 
     starts: list[int] = []
     views: list[list[Event]] = []
-    async with asyncio.timeout(3 * PATIENCE_SECONDS), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(3 * check.patience_seconds), asyncio.TaskGroup() as group:
         writing = [group.create_task(write(n)) for n in range(writers)]
         while not all(task.done() for task in writing):
             if len(views) < 8:
@@ -121,7 +121,7 @@ async def watch_resumes_after_any_batch(check: Scenario) -> None:
     revisions = [await check.create(f"k{n:02}") for n in range(30)]
     seen: list[int] = []
     while len(seen) < len(revisions):
-        async with asyncio.timeout(PATIENCE_SECONDS), check.kv.watch(check.prefix, start) as watch:
+        async with asyncio.timeout(check.patience_seconds), check.kv.watch(check.prefix, start) as watch:
             batch = await anext(watch)
             while not batch.events:
                 batch = await anext(watch)
@@ -149,7 +149,7 @@ async def watch_answers_a_request_for_progress(check: Scenario) -> None:
                 await watch.request_progress()
                 await asyncio.sleep(0.2)
 
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(check.patience_seconds):
             asking = asyncio.ensure_future(ask())
             try:
                 batch = await anext(watch)
@@ -170,7 +170,7 @@ async def progress_does_not_overtake_events(check: Scenario) -> None:
             await watch.request_progress()
             seen: list[int] = []
             batch = WatchBatch(0, ())
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(check.patience_seconds):
                 while batch.revision < written:
                     batch = await anext(watch)
                     seen += [event.mod_revision for event in batch.events]
@@ -184,7 +184,7 @@ async def watch_of_a_slow_consumer_skips_nothing(check: Scenario) -> None:
     revisions: list[int] = []
     while not revisions or len(seen) < len(revisions):
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS), check.kv.watch(check.prefix, start) as watch:
+            async with asyncio.timeout(check.patience_seconds), check.kv.watch(check.prefix, start) as watch:
                 if not revisions:
                     for n in range(100):
                         batch_of = range(4)
@@ -207,7 +207,7 @@ async def watch_shows_only_what_can_be_read(check: Scenario) -> None:
     async with check.kv.watch(check.prefix, await check.kv.revision() + 1) as watch:
         writing = asyncio.ensure_future(write())
         seen = 0
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(check.patience_seconds):
             while seen < 50:
                 for event in (await anext(watch)).events:
                     stored = await check.kv.range(event.key, b"")
@@ -240,7 +240,7 @@ async def closing_ends_a_watch_loudly(check: Scenario) -> None:
         step = asyncio.ensure_future(anext(watch))
         await asyncio.sleep(0.05)
         await check.kv.close()
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(check.patience_seconds):
             (outcome,) = await asyncio.gather(step, return_exceptions=True)
     assert isinstance(outcome, Unavailable), f"the watch ended with {outcome!r}"
 

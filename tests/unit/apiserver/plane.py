@@ -72,8 +72,7 @@ class Plane:
         user: UserInfo = USER,
     ) -> Answer:
         path, _, query = url.partition("?")
-        raw = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        request = Request(method, path, query_string=query, headers=headers, body=raw)
+        request = Request(method, path, query_string=query, headers=headers, body=_raw(body))
         request.info, request.user = parse_request_info(method, path, query), user
         try:
             if request.info.is_resource:
@@ -95,6 +94,13 @@ class Plane:
         answer = await self.call("POST", f"/api/v1/namespaces/{namespace}/configmaps", {"metadata": metadata, **fields})
         assert answer.status == 201, answer.raw
         return answer.body
+
+
+def _raw(body: Any) -> bytes:
+    """Bytes and text as they are, nothing for None, anything else as JSON."""
+    if body is None or isinstance(body, bytes):
+        return body or b""
+    return body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
 
 @asynccontextmanager

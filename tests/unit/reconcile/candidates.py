@@ -52,7 +52,9 @@ class Candidate:
     requests: list[Request] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        client = LoopbackClient(self._way, UserInfo(name=self.name, groups=(MASTERS_GROUP,)), clock=self.clock, retries=0)
+        client = LoopbackClient(
+            self._way, UserInfo(name=self.name, groups=(MASTERS_GROUP,)), clock=self.clock, retries=0
+        )
         self.elector = LeaderElector(
             ResourceClient(client, LEASES, namespaced=True),
             LEASE,

@@ -128,6 +128,7 @@ class Listener:
         await self.stop_accepting()
         self.end_streams()
         if self._server is not None:
+            self._server.pre_shutdown()  # idle connections end at once, the others with their answer
             await self._server.shutdown(seconds)
         self._compressor.close()
 

@@ -20,7 +20,7 @@ from controlplane.storage.kv.embedded.hub import HubWatch, WatchHub, end_of
 from controlplane.storage.kv.embedded.leases import Leases
 from controlplane.storage.kv.embedded.log import Image, Log
 from controlplane.storage.kv.embedded.records import Entry, Record, key_value_of, new
-from controlplane.storage.kv.embedded.retention import Retention
+from controlplane.storage.kv.embedded.retention import HISTORY_LIMIT_WRITES, Retention
 
 __all__ = ["EmbeddedKV"]
 
@@ -51,8 +51,17 @@ class EmbeddedKV:
 
     trustworthy_progress = True
 
-    def __init__(self, log: Log, image: Image, clock: Clock, *, history_seconds: float) -> None:
-        """Start on a loaded log. ``history_seconds`` 0: only ``compact`` forgets."""
+    def __init__(
+        self,
+        log: Log,
+        image: Image,
+        clock: Clock,
+        *,
+        history_seconds: float,
+        history_writes: int = HISTORY_LIMIT_WRITES,
+    ) -> None:
+        """Start on a loaded log. ``history_seconds`` 0: only ``compact`` forgets; otherwise no more than
+        ``history_writes`` are kept, however young."""
         self._log = log
         self._clock = clock
         self._cluster_id = image.cluster_id
@@ -67,7 +76,11 @@ class EmbeddedKV:
         self._attach_leased()
         self._owner.start(self._leases.run(), name="leases")
         if history_seconds:
-            retention = Retention(clock, history_seconds, lambda: self._hub.revision, self.compact)
+
+            def newest() -> int:
+                return self._hub.revision
+
+            retention = Retention(clock, history_seconds, newest, self.compact, limit_writes=history_writes)
             self._owner.start(retention.run(), name="history")
 
     # -- reading -------------------------------------------------------------------------------------------------

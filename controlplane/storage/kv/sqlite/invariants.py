@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from controlplane.storage.kv.embedded.log import FIRST_REVISION
 
-__all__ = ["INVARIANTS"]
+__all__ = ["INVARIANTS", "NEWEST"]
 
 NEWEST = "(SELECT max(meta.revision, (SELECT coalesce(max(revision), 0) FROM log)) FROM meta)"
+"""The store's revision, as an expression."""
 
 META = f"""
     SELECT 'revision ' || {NEWEST} || ', compacted ' || compacted || ', pruned ' || pruned FROM meta

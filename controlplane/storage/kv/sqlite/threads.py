@@ -56,13 +56,15 @@ class OwnedThread:
         return await future
 
     async def close(self) -> None:
-        """Finish what was submitted and end the thread. Idempotent."""
+        """Finish what was submitted and end the thread. Idempotent.
+
+        The thread is not joined, which would block the loop: it has nothing left to do when this returns.
+        """
         if self._stopped:
             return
         if self._thread is not None:
             await self.call(lambda: None)
             self._jobs.put(None)
-            self._thread.join()
         self._stopped = True
 
     def _run(self) -> None:

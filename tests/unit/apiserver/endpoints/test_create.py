@@ -166,6 +166,31 @@ def test_yaml_is_read(body: str) -> None:
     assert answer.body["data"] == {"k": "two\nlines\n"}
 
 
+def _delimited(number: int, payload: bytes) -> bytes:
+    """A length-delimited protobuf field, short."""
+    return bytes((number << 3 | 2, len(payload))) + payload
+
+
+def test_protobuf_is_read_as_go_clients_send_it() -> None:
+    types = _delimited(1, _delimited(1, b"v1") + _delimited(2, b"ConfigMap"))
+    meta = _delimited(1, _delimited(1, b"a"))
+    data = _delimited(2, _delimited(1, b"k") + _delimited(2, b"v"))
+    raw = b"k8s\x00" + types + _delimited(2, meta + data)
+
+    async def scenario() -> None:
+        async with running_plane() as plane:
+            await plane.namespace()
+            headers = {"Content-Type": "application/vnd.kubernetes.protobuf"}
+            created = await plane.call("POST", PATH, raw, headers=headers)
+            assert (created.status, created.body["data"]) == (201, {"k": "v"})
+            assert created.response.content_type == "application/json"
+            replaced = await plane.call("PUT", f"{PATH}/a", raw, headers=headers)
+            assert replaced.body == created.body
+            assert (await plane.call("POST", PATH, b"k8s\x00\xff", headers=headers)).status == 400
+
+    run(scenario())
+
+
 def test_malformed_yaml_is_400() -> None:
     assert create("a: [", Content_Type="application/yaml").status == 400
 

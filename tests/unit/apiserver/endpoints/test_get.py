@@ -3,6 +3,7 @@ import json
 import pytest
 
 from controlplane.client.request import Response
+from controlplane.testing.clock import FakeClock
 from tests.aio import run
 from tests.unit.apiserver.plane import Plane, running_plane
 
@@ -142,6 +143,18 @@ def test_a_table_holds_of_the_object_what_is_asked_for(include: str, code: int, 
                 (row,) = answer.body["rows"]
                 assert row["cells"][0] == "a"
                 assert (row["object"] or {}).get("kind") == shown
+
+    run(scenario())
+
+
+def test_a_table_tells_ages_at_the_time_it_is_made() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        async with running_plane(clock=clock) as plane:
+            await _prepared(plane)
+            await clock.advance(5 * 60 + 7)
+            answer = await plane.call("GET", PATH, headers={"Accept": TABLE})
+            assert answer.body["rows"][0]["cells"] == ["a", 1, "5m7s"]
 
     run(scenario())
 

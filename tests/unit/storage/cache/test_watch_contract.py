@@ -177,7 +177,7 @@ def test_expiring_only_after_compaction() -> None:
             assert [e["type"] for e in events] == ["ERROR"]
             status = events[0]["object"]
             assert (status["code"], status["reason"]) == (410, "Expired")
-            assert status["message"] == f"too old resource version: {start + 1} ({start + 10})"
+            assert status["message"] == f"too old resource version: {start} ({start + 10})"
 
     run(main())
 

@@ -64,6 +64,31 @@ def test_a_bookmark_is_never_ahead_of_what_has_been_delivered() -> None:
     run(main())
 
 
+def test_a_watcher_found_full_at_its_bookmark_is_told_nothing_twice() -> None:
+    """Found by tests/property/test_watch_contract.py: the channel had seen nothing since the watcher joined it."""
+
+    async def main() -> None:
+        clock = FakeClock()
+        async with opened(clock=clock) as (mirror, storage):
+            start = mirror.revision
+            await storage.create(A, configmap("a"))
+            sink = MemorySink()
+            async with watching(storage, revision=start, bookmarks=True, sink=sink):
+                await sink.until_count(1)
+                sink.backlog_bytes = 2 << 20
+                await clock.advance(61)
+                sink.drain()
+                await storage.create(B, configmap("b"))
+                await sink.until_count(2)
+                await clock.advance(1)
+                assert [(kind, name) for kind, name, _ in sink.brief() if kind != "BOOKMARK"] == [
+                    ("ADDED", "a"),
+                    ("ADDED", "b"),
+                ]
+
+    run(main())
+
+
 def test_bookmarks_are_shared_and_only_for_those_who_ask() -> None:
     async def main() -> None:
         clock = FakeClock()

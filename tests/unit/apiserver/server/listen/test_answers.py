@@ -210,3 +210,14 @@ def test_client_that_leaves_during_a_large_body_is_forgotten() -> None:
                 await asyncio.sleep(0)
 
     run(scenario())
+
+
+def test_idle_connections_do_not_hold_up_the_close() -> None:
+    async def scenario() -> None:
+        async with serving(always(200, b"x")) as served, served.wire() as wire:
+            assert (await wire.get("/")).status == 200
+            async with asyncio.timeout(5):
+                await served.listener.close(seconds=30)
+            assert await wire.at_end()
+
+    run(scenario())

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from blockbuster import blockbuster_ctx
 
 from controlplane.base.clock import SystemClock
 from controlplane.storage.errors import Compacted, Unavailable
@@ -199,6 +200,26 @@ def test_a_full_store_refuses_writes_keeps_reading_and_recovers(tmp_path: Path) 
         assert (await kv.put(b"/again", bytes(20_000), expect=ABSENT)).succeeded
         await kv.close()
         assert check(tmp_path / "store.db").problems == ()
+
+    run(scenario())
+
+
+def test_nothing_blocks_the_loop(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        with blockbuster_ctx():
+            kv = await open_kv(f"sqlite:{tmp_path}/store.db")
+            await asyncio.gather(*(kv.put(b"/%03d" % n, b"v", expect=ABSENT) for n in range(300)))
+            refused = await kv.put(b"/001", b"v", expect=ABSENT)
+            assert refused.current is not None
+            await kv.delete(b"/001", expect=refused.current.mod_revision)
+            assert (await kv.range(b"/", prefix_end(b"/"), limit=10)).total == 299
+            assert (await kv.range(b"/", prefix_end(b"/"), revision=100)).total == 99
+            await kv.compact(50)
+            async with kv.watch(b"/", 200, prev=True) as watch:
+                await anext(watch)
+            await kv.grant(60)
+            await kv.status()
+            await kv.close()
 
     run(scenario())
 

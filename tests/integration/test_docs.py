@@ -1,0 +1,125 @@
+"""The documents do what they say: every marked snippet is run, every option is in the reference."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.processes import free_port, target_of
+
+ROOT = Path(__file__).parents[2]
+MARKED = re.compile(r"<!-- run by tests/integration/test_docs.py -->\n```python\n(.*?)\n```", re.DOTALL)
+
+
+def snippet(document: str) -> str:
+    found = MARKED.findall((ROOT / document).read_text())
+    assert len(found) == 1, f"{document} has one marked snippet"
+    return str(found[0])
+
+
+def test_the_readmes_ten_lines(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", snippet("README.md")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "['shop']" in done.stdout
+    assert "https://127.0.0.1:" in done.stdout
+
+
+def test_the_composed_control_plane(tmp_path: Path) -> None:
+    """The program of docs/compose.md, its own kind, its own option and its own flag's refusal."""
+    program = tmp_path / "factory.py"
+    program.write_text(snippet("docs/compose.md"))
+    lines = [line for line in program.read_text().splitlines() if line.strip() and not line.startswith("from ")]
+    assert len(lines) <= 40
+    helped = subprocess.run([sys.executable, str(program), "--help"], capture_output=True, text=True, check=True)
+    assert "--widgets.colors" in helped.stdout
+    port = free_port()
+    with subprocess.Popen(
+        [sys.executable, str(program), f"--secure-port={port}"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            kubeconfig = tmp_path / ".controlplane" / "admin.conf"
+            end = time.monotonic() + 30
+            while not kubeconfig.exists():
+                assert process.poll() is None, process.stderr and process.stderr.read()
+                assert time.monotonic() < end
+                time.sleep(0.05)
+            path = f"https://127.0.0.1:{port}/apis/factory.example.org/v1/namespaces/default/widgets"
+            target = target_of(kubeconfig)
+            made = curl(target.ca, target.cert, target.key, path, {"metadata": {"name": "w"}, "spec": {"color": "red"}})
+            assert made["spec"] == {"color": "red"}
+            assert made["kind"] == "Widget"
+        finally:
+            process.terminate()
+            process.communicate(timeout=20)
+
+
+def curl(ca: str, cert: str, key: str, url: str, body: dict[str, object]) -> dict[str, object]:
+    import http.client
+    import ssl
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    context = ssl.create_default_context(cafile=ca)
+    context.load_cert_chain(cert, key)
+    connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, context=context, timeout=20)
+    try:
+        made: dict[str, object] = {}
+        for _ in range(200):  # the namespace "default" is made by a loop just after the start
+            body = {"apiVersion": "factory.example.org/v1", "kind": "Widget", **body}
+            connection.request("POST", parts.path, json.dumps(body), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            made = json.loads(answer.read())
+            if answer.status == 201:
+                return made
+            assert answer.status in (403, 404), made
+            time.sleep(0.05)
+    finally:
+        connection.close()
+    pytest.fail(f"not created: {made}")
+
+
+def test_reference_pages_are_current(tmp_path: Path) -> None:
+    """`make docs` would change nothing."""
+    done = subprocess.run(
+        [sys.executable, "docs/generate.py", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+    for page in sorted(tmp_path.iterdir()):
+        assert page.read_text() == (ROOT / "docs" / "reference" / page.name).read_text(), (
+            f"run `make docs`: {page.name}"
+        )
+
+
+def test_every_guarantee_names_a_test_that_exists() -> None:
+    """docs/watch-contract.md: each row's last column is FILE::TEST."""
+    rows = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (ROOT / "docs" / "watch-contract.md").read_text())
+    assert len(rows) >= 12
+    for file, name in rows:
+        assert re.search(rf"def {name}\b", (ROOT / file).read_text()), f"{file} has no {name}"
+
+
+@pytest.mark.parametrize(
+    "document", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md")), ids=lambda p: p.name
+)
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
+        assert (document.parent / target).exists(), f"{document.name}: {target}"

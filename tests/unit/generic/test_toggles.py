@@ -1,0 +1,48 @@
+"""Booleans and what they need."""
+
+from __future__ import annotations
+
+import pytest
+
+from controlplane.apis.builtin import BUILTIN
+from controlplane.generic.options import TOGGLES, GenericOptions, ResourceOptions
+from controlplane.generic.toggles import Toggle, resolve, toggle_problems
+
+TREE = (Toggle("r.a"), Toggle("r.b", needs=("r.a",)), Toggle("c.c", needs=("r.b", "r.a")))
+
+
+@pytest.mark.parametrize(
+    ("given", "on", "derived"),
+    [
+        pytest.param({}, {"r.a", "r.b", "c.c"}, {}, id="all by default"),
+        pytest.param({"r.a": False}, set(), {"r.b": "r.a", "c.c": "r.b"}, id="what needs it is off too"),
+        pytest.param({"r.a": False, "r.b": False}, set(), {"c.c": "r.b"}, id="off never contradicts off"),
+        pytest.param({"c.c": False}, {"r.a", "r.b"}, {}, id="a leaf"),
+        pytest.param({"r.b": True}, {"r.a", "r.b", "c.c"}, {}, id="said what is so anyway"),
+    ],
+)
+def test_resolving(given: dict[str, bool], on: set[str], derived: dict[str, str]) -> None:
+    resolved = resolve(TREE, given.get)
+    assert (set(resolved.on), dict(resolved.derived_off)) == (on, derived)
+    assert list(toggle_problems(TREE, given.get)) == []
+    assert len(resolved.explain()) == len(derived)
+
+
+def test_asked_for_and_not_to_be_had() -> None:
+    problems = list(toggle_problems(TREE, {"r.a": False, "c.c": True}.get))
+    assert [(problem.option, problem.why) for problem in problems] == [("c.c", "needs --r.b, which is off")]
+
+
+def test_each_built_in_resource_has_a_boolean_and_the_reverse() -> None:
+    assert {f"resources.{resource.plural}" for resource in BUILTIN} == {
+        toggle.path for toggle in TOGGLES if toggle.path.startswith("resources.")
+    }
+    assert set(ResourceOptions.model_fields) == {resource.plural for resource in BUILTIN}
+
+
+def test_options_say_it_in_flags() -> None:
+    options = GenericOptions(resources=ResourceOptions(namespaces=False, configmaps=True))
+    assert [(p.option, p.why) for p in options.problems()] == [
+        ("resources.configmaps", "needs --resources.namespaces, which is off")
+    ]
+    assert options.toggles().derived_off["resources.leases"] == "resources.namespaces"
