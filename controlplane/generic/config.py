@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from controlplane.apimachinery.resource import Resource
+from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.admission.api import AdmissionPlugin
 from controlplane.apiserver.authentication.api import Authenticator
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.filters.chain import FILTERS, Filter
 from controlplane.apiserver.options import kv_options, store_url
+from controlplane.apiserver.registry.sources import SourceDescriptor
 from controlplane.apiserver.server.completed import Frozen
 from controlplane.apiserver.server.routes import Route
 from controlplane.apiserver.server.version import VersionInfo
@@ -29,8 +31,12 @@ from controlplane.storage.kv.backends import KVOptions
 
 __all__ = ["GROUP_PRIORITIES", "CompletedConfig", "Config", "ConfigError", "config_of"]
 
-GROUP_PRIORITIES: Mapping[str, int] = {"": 18000, "coordination.k8s.io": 16500}
+GROUP_PRIORITIES: Mapping[str, int] = {"": 18000, "apiextensions.k8s.io": 16700, "coordination.k8s.io": 16500}
 """Order of groups in discovery; kube-apiserver's own numbers."""
+
+
+SOURCES: tuple[SourceDescriptor, ...] = (CUSTOM_RESOURCES,)
+"""Who else describes resources, each by kinds of its own."""
 
 
 class ConfigError(ValueError):
@@ -43,6 +49,7 @@ class Config:
 
     ``cert_dir``: where self-made files are kept. ``cert_file``, ``key_file``: the operator's own serving certificate.
     ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
+    ``sources``: who changes what is served while the server runs.
     ``authenticators`` and ``authorizers`` are asked before the built-in ones. ``run_controllers``: also those that are
     not the server's own. ``whole_process``: the process is this server and nothing else, so what is loaded may be taken
     out of the garbage collector's sight. ``notes``: lines to show at the start.
@@ -68,6 +75,7 @@ class Config:
     authenticators: list[Authenticator] = field(default_factory=list)
     authorizers: list[Authorizer] = field(default_factory=list)
     resources: list[Resource] = field(default_factory=lambda: list(BUILTIN))
+    sources: list[SourceDescriptor] = field(default_factory=lambda: list(SOURCES))
     group_priorities: dict[str, int] = field(default_factory=lambda: dict(GROUP_PRIORITIES))
     admission: list[AdmissionPlugin] = field(default_factory=lambda: [namespace_lifecycle.PLUGIN])
     controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(builtin_controllers.BUILTIN))
@@ -131,6 +139,7 @@ def config_of(options: GenericOptions) -> Config:
         anonymous=authentication.anonymous_auth,
         authorization_modes=options.authorization.authorization_mode,
         resources=[resource for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],
+        sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         run_controllers=options.controllers.enabled,
         request_seconds=requests.request_timeout,
         min_watch_seconds=float(requests.min_request_timeout),

@@ -27,6 +27,9 @@ class ResourceOptions(OptionGroup):
     namespaces: bool | None = option(None, description="serve namespaces (default true)")
     configmaps: bool | None = option(None, description="serve configmaps (default true)")
     leases: bool | None = option(None, description="serve leases (default true)")
+    customresourcedefinitions: bool | None = option(
+        None, description="serve customresourcedefinitions and what they define (default true)"
+    )
 
 
 class ControllerOptions(OptionGroup):
@@ -41,6 +44,7 @@ TOGGLES = (
     Toggle("resources.namespaces"),
     Toggle("resources.configmaps", needs=("resources.namespaces",)),
     Toggle("resources.leases", needs=("resources.namespaces",)),
+    Toggle("resources.customresourcedefinitions", needs=("resources.namespaces",)),
 )
 """Each after what it needs."""
 

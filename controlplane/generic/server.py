@@ -22,6 +22,8 @@ from controlplane.apiserver.authentication.api import Authenticator
 from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
+from controlplane.apiserver.registry.settings import RegistrySettings
+from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
 from controlplane.apiserver.registry.table import TableHolder, build_table
 from controlplane.apiserver.server.config import ServerConfig
 from controlplane.apiserver.server.health import HealthCheck
@@ -99,7 +101,9 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
             parts = await _open(config, stack)
         except _FOR_THE_OPERATOR as error:
             raise StartError(str(error)) from error
-        yield ControlPlane(config, parts)
+        plane = ControlPlane(config, parts)
+        stack.push_async_callback(plane.close_sources)
+        yield plane
 
 
 async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
@@ -162,11 +166,20 @@ class ControlPlane:
         self.mirror, self.kv = parts.mirror, parts.kv
         self.port: int = parts.listening.getsockname()[1]
         self.url = server_url(config, self.port)
+        kinds = [SourceKind(resource) for resource in config.resources]
+        kinds += [kind for source in config.sources for kind in source.kinds]
         table = build_table(
-            [(resource, parts.mirror.storage(resource)) for resource in config.resources],
+            [(kind.resource, parts.mirror.storage(kind.resource, conversion=kind.conversion)) for kind in kinds],
             group_priorities=config.group_priorities,
         )
         self.tables = TableHolder(table, complete=True)
+        services = SourceServices(
+            mirror=parts.mirror,
+            tables=self.tables,
+            registry=RegistrySettings(clock=config.clock, garbage_collection=False),
+            on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
+        )
+        self._sources: list[Source] = [source.start(services) for source in config.sources]
         self.server = self._server()
         self._controllers = ControllerHost(config, self.server.loopback)
         self.server.add_ready_check(self._controllers.ready_check())
@@ -177,6 +190,11 @@ class ControlPlane:
     def loopback(self, user: UserInfo) -> LoopbackClient:
         """A client in this process, as ``user``."""
         return self.server.loopback(user)
+
+    async def close_sources(self) -> None:
+        """Stop what changes the table. Idempotent."""
+        while self._sources:
+            await self._sources.pop().close()
 
     def prepare(self) -> PreparedControlPlane:
         """Close routes, hooks and health checks. Once."""
@@ -196,6 +214,7 @@ class ControlPlane:
             clock=config.clock,
             min_request_timeout_seconds=config.min_watch_seconds,
             garbage_collection=False,
+            sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
         store = HealthCheck("etcd", lambda: parts.mirror.not_ready_reason or None, group="etcd")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from controlplane.apimachinery.status import timeout
 from controlplane.apiserver.admission.chain import EMPTY, Chain
@@ -24,6 +24,7 @@ from controlplane.apiserver.endpoints.target import Target, find_target
 from controlplane.apiserver.endpoints.update import update
 from controlplane.apiserver.endpoints.watch import watch
 from controlplane.apiserver.registry.settings import RegistrySettings
+from controlplane.apiserver.registry.sources import Source
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.negotiation import OBJECT, STREAM, Answer, negotiate, patch_type
@@ -54,11 +55,11 @@ class APIEndpoints:
     """Answers resource requests over the current table. Errors are raised as APIError; a filter writes them.
 
     Args:
-        tables: what is served. ``authorizer`` is asked again where an update creates. ``garbage_collection``: see
+        tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown. ``authorizer`` is asked again where an update creates. ``garbage_collection``: see
             ``RegistrySettings``. ``min_request_timeout_seconds``: see ``Services``.
     """
 
-    __slots__ = ("_services", "_write_seconds")
+    __slots__ = ("_services", "_settles", "_sources", "_write_seconds")
 
     def __init__(
         self,
@@ -71,8 +72,11 @@ class APIEndpoints:
         garbage_collection: bool = True,
         write_seconds: float = WRITE_SECONDS,
         source: random.Random | None = None,
+        sources: Sequence[Source] = (),
     ) -> None:
         self._write_seconds = write_seconds
+        self._sources = sources
+        self._settles = {gr: source for source in sources for gr in source.settles}
         source = source or random.SystemRandom()
         self._services = Services(
             tables=tables,
@@ -92,6 +96,8 @@ class APIEndpoints:
             APIError.
         """
         info = request.info
+        if self._sources and not self.serves(info):
+            await self._catch_up()
         target = find_target(self._services.tables, info, request.method)
         if target is None:
             return _page_not_found()
@@ -106,9 +112,23 @@ class APIEndpoints:
             return await handler(self._services, request, target, answer)
         try:
             async with asyncio.timeout(self._write_seconds):
-                return await handler(self._services, request, target, answer)
+                response = await handler(self._services, request, target, answer)
+                settles = self._settles.get(target.served.gr)
+                if settles is not None:
+                    await settles.settled()  # what the answer shows is older, what comes after it is not
+                return response
         except TimeoutError as error:
             raise timeout("request did not complete within requested timeout - context deadline exceeded") from error
+
+    async def _catch_up(self) -> None:
+        """Before a resource is said to be unknown: nobody may have accepted it before the request came.
+
+        Raises:
+            APIError: it cannot be known now.
+        """
+        for source in self._sources:
+            if not await source.catch_up():
+                raise timeout("the resources that are served could not be proved current", 1)
 
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""
