@@ -31,9 +31,7 @@ log = logs.get(__name__)
 
 RETRY_SECONDS = 1.0
 
-_IN_PROGRESS = Condition(
-    "Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
-)
+_IN_PROGRESS = Condition("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
 _COMPLETED = Condition("Terminating", "False", "InstanceDeletionCompleted", "removed all instances")
 _NEVER = Condition("Terminating", "False", "NeverEstablished", "resource was never established")
 
@@ -70,16 +68,16 @@ class InstanceRemoval:
                 log.warning("a definition's instances cannot be removed now", name=definition.name, error=error)
             await clock.sleep(RETRY_SECONDS)
 
-    def _with(
-        self, definition: Definition, condition: Condition, *, finished: bool = False
-    ) -> Produce:
+    def _with(self, definition: Definition, condition: Condition, *, finished: bool = False) -> Produce:
         async def produce(old: Obj | None) -> Obj:
             assert old is not None
             if old["metadata"].get("uid") != definition.uid:
                 return old
             metadata = dict(old["metadata"])
             if finished:
-                metadata["finalizers"] = [name for name in metadata.get("finalizers") or () if name != CLEANUP_FINALIZER]
+                metadata["finalizers"] = [
+                    name for name in metadata.get("finalizers") or () if name != CLEANUP_FINALIZER
+                ]
             conditions = with_condition(conditions_of(old), condition, self._services.registry.now())
             return {**old, "metadata": metadata, "status": {**old["status"], "conditions": conditions}}
 

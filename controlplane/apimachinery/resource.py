@@ -167,7 +167,7 @@ class Column:
     def value(self, obj: Obj, now: datetime) -> Any:
         """What the cell shows at the time ``now`` (aware)."""
         value = self.cell(obj)
-        return human_age(value, now) if self.age else value
+        return human_age(value, now) if self.age and value is not None else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -227,6 +227,7 @@ class ControlPlane:
                 paths=discovery.paths,
                 serves=self._serves,
                 complete_sources=lambda: self.tables.complete,
+                catch_up=self._catch_up,
                 tls=parts.credentials.tls.context,
                 filters=config.filters,
                 routes=config.routes,
@@ -247,6 +248,13 @@ class ControlPlane:
 
     def _storage_of(self, group: str, plural: str) -> Storage | None:
         return self.tables.current.storage_of(group, plural)
+
+    async def _catch_up(self) -> bool:
+        """Whether all sources have caught up with the store."""
+        caught_up = True
+        for source in self._sources:
+            caught_up = await source.catch_up() and caught_up
+        return caught_up
 
     def _serves(self, info: RequestInfo) -> bool:
         served = self.tables.current.lookup(info.group, info.version, info.resource)

@@ -23,7 +23,14 @@ _NAME = Column(
     format="name",
     description="Name of the object, unique in its namespace.",
 )
-_DEFAULT = ({"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp", "description": "How long ago the object was created."},)
+_DEFAULT = (
+    {
+        "name": "Age",
+        "type": "date",
+        "jsonPath": ".metadata.creationTimestamp",
+        "description": "How long ago the object was created.",
+    },
+)
 
 
 def columns_of(defined: Sequence[Obj]) -> tuple[Column, ...]:
@@ -38,8 +45,7 @@ def _column(defined: Obj) -> Column:
         cell=_cell(path, type_name),
         type=type_name,
         format=defined.get("format") or "",
-        description=defined.get("description")
-        or f"Custom resource definition column (in JSONPath format): {path}",
+        description=defined.get("description") or f"Custom resource definition column (in JSONPath format): {path}",
         priority=defined.get("priority") or 0,
         age=type_name == "date",
     )

@@ -42,9 +42,7 @@ def resources_of(definition: Definition, load_schema: Callable[[str], Obj]) -> C
     versions = spec.get("versions") or ()
     schemas = VersionSchemas(load_schema, keep_unknown=bool(spec.get("preserveUnknownFields")))
     storage = next(version["name"] for version in versions if version.get("storage"))
-    served = tuple(
-        _resource(definition, version, schemas, storage) for version in versions if version.get("served")
-    )
+    served = tuple(_resource(definition, version, schemas, storage) for version in versions if version.get("served"))
     return CustomResources(served, NoneConversion(schemas, storage))
 
 

@@ -94,9 +94,7 @@ class CustomRules:
 
     def _validate(self, obj: Obj) -> list[FieldError]:
         return [
-            *validate_object_meta(
-                obj["metadata"], namespaced=self._namespaced, validate_name=name_is_dns_subdomain
-            ),
+            *validate_object_meta(obj["metadata"], namespaced=self._namespaced, validate_name=name_is_dns_subdomain),
             *self.schema.validate(obj),
             *self._scale_errors(obj),
             *self.schema.structure_errors(obj, None),

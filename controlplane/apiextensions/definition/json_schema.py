@@ -82,9 +82,7 @@ JSON_SCHEMA: Obj = record(
         "maxProperties": _count("The most fields an object may have."),
         "minProperties": _count("The fewest fields an object may have."),
         "required": array(string(), "The fields an object must have."),
-        "items": pointer(
-            union({"object": _schema(""), "array": array(_schema(""))}, "The schema of a list's items.")
-        ),
+        "items": pointer(union({"object": _schema(""), "array": array(_schema(""))}, "The schema of a list's items.")),
         "allOf": array(_schema(""), "Schemas that must all hold."),
         "oneOf": array(_schema(""), "Schemas of which exactly one must hold."),
         "anyOf": array(_schema(""), "Schemas of which at least one must hold."),

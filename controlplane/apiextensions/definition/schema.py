@@ -83,7 +83,11 @@ _VERSION = record(
             record(
                 {
                     "status": pointer(
-                        record({}, "Given: the status is changed by a path of its own.", go_type="v1.CustomResourceSubresourceStatus")
+                        record(
+                            {},
+                            "Given: the status is changed by a path of its own.",
+                            go_type="v1.CustomResourceSubresourceStatus",
+                        )
                     ),
                     "scale": pointer(_SCALE),
                 },
@@ -109,7 +113,9 @@ _VERSION = record(
 
 _CONVERSION = record(
     {
-        "strategy": string("None: versions differ by name alone. Webhook: a webhook converts.", go_type="v1.ConversionStrategyType"),
+        "strategy": string(
+            "None: versions differ by name alone. Webhook: a webhook converts.", go_type="v1.ConversionStrategyType"
+        ),
         "webhook": pointer(
             record(
                 {

@@ -117,7 +117,11 @@ class StorageForm:
             raise Unreadable(b"", "the stored definition has no spec")
         served = {"kind": obj["kind"], "apiVersion": wanted, "metadata": obj["metadata"]}
         spec = obj["spec"] if stored == wanted else unfold(obj["spec"])
-        status = obj.get("status") or {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": None}
+        status = obj.get("status") or {
+            "conditions": None,
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": None,
+        }
         return dumps({**served, "spec": spec, "status": status})
 
     def to_storage(self, obj: Obj) -> Obj:

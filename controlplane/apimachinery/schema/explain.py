@@ -116,7 +116,9 @@ def _validate(node: Node, value: Any, at: _At) -> Outcome:
         name = effective_format(schema)
         if name.replace("-", "") in FORMATS:
             if not FORMATS[name.replace("-", "")](value):
-                outcome.add(Problem("type", at.path, value, f"{at.path} in body must be of type {name}: {go_quoted(value)}"))
+                outcome.add(
+                    Problem("type", at.path, value, f"{at.path} in body must be of type {name}: {go_quoted(value)}")
+                )
             outcome.matches += 1
     elif kind is int or kind is float:
         for problem in explain_number(schema, value, at.path):

@@ -84,7 +84,9 @@ def union(alternatives: Mapping[str, Obj], description: str = "", *, otherwise: 
     """One of several schemas, by the JSON type of the value (``object``, ``array``, ``boolean``). ``otherwise``: what
     the decoder says of other values; ``""``: it ignores them. Unknown fields inside are dropped silently, as upstream's
     hand-written decoders do."""
-    return _described({UNION: {**alternatives, "": otherwise}, "x-kubernetes-preserve-unknown-fields": True}, description)
+    return _described(
+        {UNION: {**alternatives, "": otherwise}, "x-kubernetes-preserve-unknown-fields": True}, description
+    )
 
 
 def time(description: str = "") -> Obj:

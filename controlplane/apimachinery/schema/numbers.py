@@ -81,7 +81,9 @@ def _multiple(value: float, factor: float, path: str, *, native: bool) -> Iterat
     if native and type(value) is int:
         factor = int(factor)
         if factor <= 0:
-            yield Problem("", path, factor, f"factor MultipleOf declared for {path} must be positive: {go_value(factor)}")
+            yield Problem(
+                "", path, factor, f"factor MultipleOf declared for {path} must be positive: {go_value(factor)}"
+            )
         elif value % factor:
             yield Problem("", path, value, f"{path} in body should be a multiple of {go_value(factor)}")
         return

@@ -40,7 +40,9 @@ def _walk(
         in_meta, surround, root = False, _new_object, schema
     default = schema.get("default")
     if default is not None:
-        yield from _check(schema, default, f"{path}.default", root=root, surround=surround, in_meta=in_meta, pruned=pruned)
+        yield from _check(
+            schema, default, f"{path}.default", root=root, surround=surround, in_meta=in_meta, pruned=pruned
+        )
     items = schema.get("items")
     if isinstance(items, dict):
         yield from _walk(

@@ -207,12 +207,26 @@ def _check_kind(value: Obj, served: Served) -> None:
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if kind in (None, "", gvk.kind) and api_version in (None, "", gvk.api_version):
         return
+    if not served.resource.native:
+        raise _wrong_custom_kind(value, served)
     given = f'{kind or gvk.kind} in version "{str(api_version or gvk.api_version).rpartition("/")[2]}"'
     if api_version in (None, "", gvk.api_version):
         why = f"converting ({gvk.version}.{kind}) to ({gvk.kind}): unknown conversion"
     else:
         why = f'no kind "{kind or gvk.kind}" is registered for version "{api_version}"'
     raise bad_request(f"{given} cannot be handled as a {gvk.kind}: {why}")
+
+
+def _wrong_custom_kind(value: Obj, served: Served) -> APIError:
+    """Custom objects have no types that their kind could be found among: the version is compared, then the kind."""
+    gvk = served.gvk
+    given, kind = value.get("apiVersion") or gvk.api_version, value.get("kind")
+    if given != gvk.api_version:
+        return bad_request(
+            f"the API version in the data ({given}) does not match the expected API version ({gvk.api_version})"
+        )
+    name = (value.get("metadata") or {}).get("name") or ""
+    return invalid(gvk.group, str(kind), name, [field.invalid("kind", kind, f"must be {gvk.kind}")])
 
 
 def _set_type(value: Obj, served: Served) -> None:

@@ -9,7 +9,7 @@ from controlplane.apiserver.endpoints.body import read_object
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry import create as registry
 from controlplane.apiserver.registry.metadata import deduplicate_owners, ensure_namespace, wipe_system_fields
 from controlplane.client.negotiation import Answer

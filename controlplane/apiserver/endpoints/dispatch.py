@@ -19,8 +19,10 @@ from controlplane.apiserver.endpoints.deletecollection import deletecollection
 from controlplane.apiserver.endpoints.get import get
 from controlplane.apiserver.endpoints.list import list_objects
 from controlplane.apiserver.endpoints.patch import patch
+from controlplane.apiserver.endpoints.projected import PROJECTED_VERBS
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target, find_target
+from controlplane.apiserver.endpoints.shape import Target
+from controlplane.apiserver.endpoints.target import find_target
 from controlplane.apiserver.endpoints.update import update
 from controlplane.apiserver.endpoints.watch import watch
 from controlplane.apiserver.registry.settings import RegistrySettings
@@ -107,7 +109,8 @@ class APIEndpoints:
         answer = negotiate(request.headers.get("Accept"), STREAM if verb == "watch" else OBJECT)
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)
-        handler = _VERBS[verb]
+        projected = target.subresource is not None and target.subresource.projection is not None
+        handler = (PROJECTED_VERBS if projected else _VERBS)[verb]
         if verb not in _BOUNDED_VERBS:
             return await handler(self._services, request, target, answer)
         try:

@@ -24,14 +24,14 @@ from controlplane.apiserver.endpoints.body import decode_patched, parse_json, re
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.metadata import check_name, deduplicate_owners, ensure_namespace
 from controlplane.apiserver.registry.update import Update
 from controlplane.apiserver.registry.update import update as registry_update
 from controlplane.client.negotiation import JSON_PATCH, Answer, patch_type
 from controlplane.client.request import Request, Response
 
-__all__ = ["patch"]
+__all__ = ["patch", "patch_function"]
 
 _OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
 
@@ -49,7 +49,7 @@ async def patch(services: Services, request: Request, target: Target, answer: An
     value, problems = parse_json(raw)
     if kind == JSON_PATCH:
         problems = [f"json patch {problem}" for problem in [*problems, *_unknown_members(value)]]
-    apply = _applier(kind, value)
+    apply = patch_function(kind, value)
     served = target.served
     warn = _once(request.warnings)
     admission = Admission(services, request, target, options.to_obj("UpdateOptions"), dry_run=options.dry_run)
@@ -80,7 +80,7 @@ async def patch(services: Services, request: Request, target: Target, answer: An
     return await respond_written(services, request, served, written, answer)
 
 
-def _applier(kind: str, value: Any) -> Callable[[Obj], Obj]:
+def patch_function(kind: str, value: Any) -> Callable[[Obj], Obj]:
     """How the patch changes an object: the result is the caller's, sharing nothing with the object or the patch."""
     apply = apply_json_patch if kind == JSON_PATCH else apply_merge_patch
 

@@ -10,7 +10,7 @@ from controlplane.apiserver.endpoints.body import decode_object, read_document
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.metadata import check_name, deduplicate_owners, ensure_namespace
 from controlplane.apiserver.registry.update import Update
 from controlplane.apiserver.registry.update import update as registry_update

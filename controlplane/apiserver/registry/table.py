@@ -64,6 +64,11 @@ class ServedGroup:
     def version(self, name: str) -> ServedVersion | None:
         return next((v for v in self.versions if v.name == name), None)
 
+    @property
+    def is_custom(self) -> bool:
+        """Whether it holds custom resources only."""
+        return not any(served.resource.native for v in self.versions for served in v.resources.values())
+
 
 class ResourceTable:
     """``groups``: in discovery's order (the core group ``""`` among them). ``routes``: by (group, version, plural)."""
