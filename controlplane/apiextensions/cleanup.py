@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from controlplane.apimachinery.identity import Key, Obj
-from controlplane.apimachinery.resource import Resource
-from controlplane.apimachinery.status import APIError
 from controlplane.apiextensions.custom.resource import CustomResources
 from controlplane.apiextensions.definition.conditions import Condition, conditions_of, with_condition
 from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apiextensions.definition.resource import CLEANUP_FINALIZER
+from controlplane.apimachinery.identity import Key, Obj
+from controlplane.apimachinery.resource import Resource
+from controlplane.apimachinery.status import APIError
 from controlplane.apiserver.registry.delete import delete
 from controlplane.apiserver.registry.deletion import DeleteRequest
 from controlplane.apiserver.registry.sources import SourceServices

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.validation.field import go_quoted
 from controlplane.apiextensions.definition.conditions import (
     Condition,
     conditions_of,
@@ -24,6 +22,8 @@ from controlplane.apiextensions.definition.conditions import (
 from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apiextensions.definition.validation.approval import approval_of, is_protected
 from controlplane.apiextensions.definition.validation.conversion import ca_bundle_error
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.validation.field import go_quoted
 
 __all__ = ["decide"]
 

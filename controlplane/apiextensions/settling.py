@@ -10,15 +10,15 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
-from controlplane.apimachinery.identity import Key, Obj
-from controlplane.apimachinery.resource import Strategy
-from controlplane.apimachinery.status import APIError
 from controlplane.apiextensions.cleanup import InstanceRemoval, needs_cleanup
 from controlplane.apiextensions.custom.resource import CustomResources
 from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apiextensions.definition.resource import DEFINITIONS
 from controlplane.apiextensions.definition.storage_form import SERVED
 from controlplane.apiextensions.names import decide
+from controlplane.apimachinery.identity import Key, Obj
+from controlplane.apimachinery.resource import Strategy
+from controlplane.apimachinery.status import APIError
 from controlplane.apiserver.registry.sources import SourceServices
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.update import Produce, Update, update

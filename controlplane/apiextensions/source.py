@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apiextensions.custom.resource import CustomResources, resources_of
 from controlplane.apiextensions.definition.extract import Definition, read_definition, schema_in
 from controlplane.apiextensions.definition.resource import DEFINITIONS
 from controlplane.apiextensions.definition.storage_form import StorageForm
 from controlplane.apiextensions.settling import Settling
+from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apiserver.registry.sources import SourceDescriptor, SourceKind, SourceServices
 from controlplane.apiserver.registry.table import Served
 from controlplane.base import logs

@@ -194,6 +194,7 @@ class DeferredVersion(ResourceVersion):
     of it. A schema in memory takes ten times its text."""
 
     __slots__ = ("_load_schema",)
+    _load_schema: Callable[[], Obj]
 
     def __init__(
         self,

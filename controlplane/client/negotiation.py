@@ -223,8 +223,8 @@ def is_protobuf(content_type: str | None) -> bool:
     return content_type is not None and content_type.partition(";")[0].strip() == PROTOBUF
 
 
-def patch_type(content_type: str | None) -> str:
-    """The kind of patch.
+def patch_type(content_type: str | None, *, routed: bool = True) -> str:
+    """The kind of patch. ``routed``: unknown types are refused by upstream's router, which says little.
 
     Raises:
         APIError: 415; a patch type that exists but is not carried out gets the list of those that are.
@@ -232,7 +232,7 @@ def patch_type(content_type: str | None) -> str:
     media_type = (content_type or "").partition(";")[0].strip()
     if media_type in PATCH_TYPES:
         return media_type
-    if media_type in _KNOWN_PATCH_TYPES:
+    if media_type in _KNOWN_PATCH_TYPES or not routed:
         raise _unsupported(PATCH_TYPES)
     raise APIError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
 

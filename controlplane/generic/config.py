@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from controlplane.apimachinery.resource import Resource
 from controlplane.apiextensions.source import CUSTOM_RESOURCES
+from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.admission.api import AdmissionPlugin
 from controlplane.apiserver.authentication.api import Authenticator

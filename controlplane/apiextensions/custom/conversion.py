@@ -9,10 +9,10 @@ and ``pkg/apiserver/conversion/nop_converter.go``.
 
 from __future__ import annotations
 
+from controlplane.apiextensions.custom.schemas import VersionSchemas
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.decode import DecodeError
-from controlplane.apiextensions.custom.schemas import VersionSchemas
 from controlplane.storage.errors import Unreadable
 
 __all__ = ["NoneConversion"]

@@ -8,6 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from controlplane.apiextensions.custom.columns import columns_of
+from controlplane.apiextensions.custom.conversion import NoneConversion
+from controlplane.apiextensions.custom.scale import ScaleProjection
+from controlplane.apiextensions.custom.schemas import VersionSchemas
+from controlplane.apiextensions.custom.strategy import CustomRules
+from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.jsonpath import JSONPath, JSONPathError
 from controlplane.apimachinery.resource import (
@@ -17,12 +23,6 @@ from controlplane.apimachinery.resource import (
     object_attributes,
 )
 from controlplane.apimachinery.validation.field import go_value
-from controlplane.apiextensions.custom.columns import columns_of
-from controlplane.apiextensions.custom.conversion import NoneConversion
-from controlplane.apiextensions.custom.scale import ScaleProjection
-from controlplane.apiextensions.custom.schemas import VersionSchemas
-from controlplane.apiextensions.custom.strategy import CustomRules
-from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apiserver.registry.versions import version_order
 
 __all__ = ["CustomResources", "resources_of"]
@@ -62,10 +62,10 @@ def _resource(definition: Definition, version: Obj, schemas: VersionSchemas, sto
     )
     strategy = rules.strategy()
     parts: list[Subresource] = []
-    if scale is not None:
-        parts.append(Subresource(name="scale", strategy=strategy, projection=ScaleProjection(scale)))
     if subresources.get("status") is not None:
         parts.append(Subresource(name="status", strategy=rules.status_strategy()))
+    if scale is not None:
+        parts.append(Subresource(name="scale", strategy=strategy, projection=ScaleProjection(scale)))
     fields = _selectable(version)
     group, plural = definition.group, definition.names["plural"]
     return Resource(

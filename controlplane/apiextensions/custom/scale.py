@@ -5,12 +5,12 @@ Source: kubernetes/apiextensions-apiserver ``pkg/registry/customresource/etcd.go
 
 from __future__ import annotations
 
+from controlplane.apiextensions.custom.paths import NestedTypeError, nested_int, nested_text, set_nested
+from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion
 from controlplane.apimachinery.schema.native import integer, record, string
 from controlplane.apimachinery.status import bad_request, internal_error
-from controlplane.apimachinery import meta
-from controlplane.apiextensions.custom.paths import NestedTypeError, nested_int, nested_text, set_nested
 
 __all__ = ["SCALE", "ScaleProjection"]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from controlplane.apiextensions.custom.paths import NestedTypeError, nested_int, nested_text
+from controlplane.apiextensions.custom.schemas import VersionSchemas
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apimachinery.resource import Strategy
@@ -18,8 +20,6 @@ from controlplane.apimachinery.status import forbidden
 from controlplane.apimachinery.validation.field import FieldError, go_quoted, invalid
 from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain, qualified_name
-from controlplane.apiextensions.custom.paths import NestedTypeError, nested_int, nested_text
-from controlplane.apiextensions.custom.schemas import VersionSchemas
 
 __all__ = ["CustomRules"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from controlplane.apimachinery.codec.json import MalformedJSON, loads
-from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apiextensions.definition.conditions import is_true
 from controlplane.apiextensions.definition.storage_form import STORED, unfold
+from controlplane.apimachinery.codec.json import MalformedJSON, loads
+from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.storage.cache.entry import Entry
 
 __all__ = ["Definition", "read_definition", "schema_in"]

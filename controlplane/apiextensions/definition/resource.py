@@ -6,9 +6,6 @@ Source: kubernetes/apiextensions-apiserver ``pkg/registry/customresourcedefiniti
 
 from __future__ import annotations
 
-from controlplane.apimachinery import meta
-from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
 from controlplane.apiextensions.definition.conditions import Condition, conditions_of, with_condition
 from controlplane.apiextensions.definition.schema import DEFINITION_SCHEMA
 from controlplane.apiextensions.definition.storage_form import GROUP, SERVED, STORED
@@ -18,6 +15,9 @@ from controlplane.apiextensions.definition.validation.definition import (
     status_update_errors,
 )
 from controlplane.apiextensions.definition.warnings import definition_warnings
+from controlplane.apimachinery import meta
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
 
 __all__ = ["CLEANUP_FINALIZER", "DEFINITIONS"]
 

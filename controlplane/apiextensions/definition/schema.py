@@ -5,6 +5,7 @@ Source: the fields of kubernetes/apiextensions-apiserver ``pkg/apis/apiextension
 
 from __future__ import annotations
 
+from controlplane.apiextensions.definition.json_schema import JSON_SCHEMA
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import (
     array,
@@ -17,7 +18,6 @@ from controlplane.apimachinery.schema.native import (
     string,
     time,
 )
-from controlplane.apiextensions.definition.json_schema import JSON_SCHEMA
 
 __all__ = ["DEFINITION_SCHEMA"]
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from controlplane.apiextensions.definition.storage_form import fold
+from controlplane.apiextensions.definition.validation.options import schemas_of, walk_schema
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.formats import is_recognized
 from controlplane.apimachinery.validation.field import go_quoted
-from controlplane.apiextensions.definition.storage_form import fold
-from controlplane.apiextensions.definition.validation.options import schemas_of, walk_schema
 
 __all__ = ["definition_warnings"]
 
@@ -43,9 +43,9 @@ def _unknown_format(schema: Obj) -> Iterator[str]:
 
 def _compound_set(schema: Obj) -> Iterator[str]:
     items = schema.get("items")
-    if schema.get("x-kubernetes-list-type") == "set" and isinstance(items, dict):
-        if items.get("type") in ("object", "array"):
-            yield (
-                f"x-kubernetes-list-type: set for items of type {go_quoted(items['type'])} is not supported by "
-                "server-side apply or CEL validation rules"
-            )
+    is_set = schema.get("x-kubernetes-list-type") == "set" and isinstance(items, dict)
+    if is_set and items.get("type") in ("object", "array"):
+        yield (
+            f"x-kubernetes-list-type: set for items of type {go_quoted(items['type'])} is not supported by "
+            "server-side apply or CEL validation rules"
+        )

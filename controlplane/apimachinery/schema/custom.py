@@ -9,6 +9,8 @@ Source: kubernetes/apiextensions-apiserver ``pkg/apiserver/customresource_handle
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import Any
 
 from controlplane.apimachinery.codec.json import dumps
@@ -24,6 +26,20 @@ from controlplane.apimachinery.schema.normalize import apply_defaults, drop_null
 from controlplane.apimachinery.validation.field import FieldError
 
 __all__ = ["CustomSchema"]
+
+
+_LONG_NUMBER = re.compile(rb"[:,\[]-?[0-9]{19,}[,}\]]")
+_INT64 = 2**63
+
+
+def _round_numbers(value: Any) -> Any:
+    """Integers over 64 bits become what floats make of them, in place: so Go reads them where no type is known."""
+    if type(value) is dict or type(value) is list:
+        for key, item in value.items() if type(value) is dict else enumerate(value):
+            value[key] = _round_numbers(item)
+    elif type(value) is int and not -_INT64 <= value < _INT64:
+        return int(Decimal(repr(float(value))))
+    return value
 
 
 class CustomSchema:
@@ -48,6 +64,8 @@ class CustomSchema:
         Raises:
             DecodeError: metadata, the object's own or an embedded one's, has the wrong type or form.
         """
+        if _LONG_NUMBER.search(dumps(obj)):
+            _round_numbers(obj)
         unknown = [f"metadata.{path}" for path in decode_metadata(obj)] if "metadata" in obj else []
         if not self._keep_unknown:
             unknown += prune(obj, self.root)

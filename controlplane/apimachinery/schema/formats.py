@@ -148,7 +148,7 @@ def _is_mac(text: str) -> bool:
     for separator, digits in ((":", 2), ("-", 2), (".", 4)):
         if separator in text:
             parts = text.split(separator)
-            groups = all(re.fullmatch(r"[0-9a-fA-F]{%d}" % digits, part) for part in parts)
+            groups = all(len(part) == digits and re.fullmatch(r"[0-9a-fA-F]+", part) for part in parts)
             return groups and len(parts) * digits // 2 in _MAC_LENGTHS
     return False
 

@@ -6,8 +6,8 @@ OpenAPI has no word for; they are taken out before a schema is published:
 ``x-controlplane-pointer``  true: an empty value differs from a missing one and is kept (``immutable: false``).
 ``x-controlplane-go-type``  the name that Kubernetes' decoder gives the type in its messages (``v1.ObjectMeta``).
 
-Two more are for schemas of schemas: ``x-controlplane-definition``, a function that returns the schema meant (one that is
-inside itself), and ``x-controlplane-union``, alternatives by the value's JSON type.
+Two more are for schemas of schemas: ``x-controlplane-definition``, a function that returns the schema meant (one that
+is inside itself), and ``x-controlplane-union``, alternatives by the value's JSON type.
 
 A field that is ``required`` is always written, empty if it was not given; an object that is no pointer always exists.
 """

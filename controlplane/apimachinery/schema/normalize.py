@@ -70,10 +70,12 @@ def _skip(value: Any, node: Node | None, path: str, unknown: list[str]) -> None:
     if node is None:
         return
     if type(value) is dict:
+        others = node.extra is not None or node.open_ended
         for key, item in value.items():
-            if (type(item) is dict or type(item) is list) and not (node.embedded and key in META_FIELDS):
-                if key in node.properties or node.extra is not None or node.open_ended:
-                    _prune(item, node.child(key), f"{path}.{key}" if path else key, unknown)
+            if type(item) is not dict and type(item) is not list:
+                continue
+            if (key in node.properties or others) and not (node.embedded and key in META_FIELDS):
+                _prune(item, node.child(key), f"{path}.{key}" if path else key, unknown)
     elif type(value) is list:
         for i, item in enumerate(value):
             _skip(item, node.items, f"{path}[{i}]", unknown)
@@ -116,10 +118,9 @@ def apply_defaults(value: Any, node: Node | None) -> bool:
                 changed = True
         additional = node.additional
         for key, item in value.items():
-            if item is None:
-                if additional is not None and not additional.nullable and key not in node.properties:
-                    value[key] = item = _copy(additional.default)
-                    changed |= item is not None
+            if item is None and additional is not None and not additional.nullable and key not in node.properties:
+                value[key] = item = _copy(additional.default)
+                changed |= item is not None
             if type(item) is dict or type(item) is list:
                 changed |= apply_defaults(item, node.child(key))
     elif type(value) is list and (items := node.items) is not None:

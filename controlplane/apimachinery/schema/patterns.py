@@ -89,6 +89,6 @@ def _go_message(pattern: str, text: object) -> str:
         if what == ours:
             what = theirs
             break
-    if what == "unexpected )" or what == "missing closing )":
+    if what in ("unexpected )", "missing closing )"):
         part = pattern
     return f"error parsing regexp: {what}: `{part}`"

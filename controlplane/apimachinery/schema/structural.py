@@ -156,7 +156,7 @@ def _is_either(schema: Obj) -> bool:
 
 
 def _is_either_among_all(schema: Obj) -> bool:
-    given = schema.get("allOf")
+    given = schema.get("allOf") or ()
     return bool(given) and _is_either(given[0])
 
 

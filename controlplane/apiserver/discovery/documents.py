@@ -11,7 +11,7 @@ from functools import cached_property
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Subresource
-from controlplane.apiserver.discovery.resources import legacy_entries, shown_verbs
+from controlplane.apiserver.discovery.resources import legacy_entries, shown_subresources, shown_verbs
 from controlplane.apiserver.registry.table import ResourceTable, Served, ServedGroup, ServedVersion
 
 __all__ = ["Aggregated", "Documents"]
@@ -150,7 +150,7 @@ def _discovered_resource(served: Served) -> Obj:
                 "responseKind": _subresource_kind(served, subresource),
                 "verbs": sorted(subresource.verbs),
             }
-            for subresource in sorted(resource.subresources, key=lambda s: s.name)
+            for subresource in shown_subresources(resource)
         ]
     return entry
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, Subresource
 from controlplane.apiserver.registry.table import Served
 
-__all__ = ["legacy_entries", "shown_verbs", "storage_version_hash"]
+__all__ = ["legacy_entries", "shown_subresources", "shown_verbs", "storage_version_hash"]
 
 _HASH_BYTES = 8
 
@@ -33,6 +33,11 @@ def shown_verbs(resource: Resource) -> list[str]:
     if resource.native:
         return sorted(resource.verbs)
     return [verb for verb in _CUSTOM_VERBS if verb in resource.verbs]
+
+
+def shown_subresources(resource: Resource) -> Sequence[Subresource]:
+    """The subresources of a resource, in upstream's order."""
+    return sorted(resource.subresources, key=lambda s: s.name) if resource.native else resource.subresources
 
 
 def legacy_entries(resources: Iterable[Served]) -> list[Obj]:
@@ -61,7 +66,7 @@ def legacy_entries(resources: Iterable[Served]) -> list[Obj]:
                 **_subresource_kind(resource, subresource),
                 "verbs": sorted(subresource.verbs),
             }
-            for subresource in sorted(resource.subresources, key=lambda s: s.name)
+            for subresource in shown_subresources(resource)
         )
     return entries
 

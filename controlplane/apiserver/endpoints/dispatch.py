@@ -57,8 +57,9 @@ class APIEndpoints:
     """Answers resource requests over the current table. Errors are raised as APIError; a filter writes them.
 
     Args:
-        tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown. ``authorizer`` is asked again where an update creates. ``garbage_collection``: see
-            ``RegistrySettings``. ``min_request_timeout_seconds``: see ``Services``.
+        tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown.
+            ``authorizer`` is asked again where an update creates. ``garbage_collection``: see ``RegistrySettings``.
+            ``min_request_timeout_seconds``: see ``Services``.
     """
 
     __slots__ = ("_services", "_settles", "_sources", "_write_seconds")
@@ -105,7 +106,7 @@ class APIEndpoints:
             return _page_not_found()
         verb = info.verb
         if verb == "patch":
-            patch_type(request.headers.get("Content-Type"))
+            patch_type(request.headers.get("Content-Type"), routed=target.served.resource.native)
         answer = negotiate(request.headers.get("Accept"), STREAM if verb == "watch" else OBJECT)
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)

@@ -58,7 +58,7 @@ async def _update(services: Services, request: Request, target: Target, answer: 
     async def make(_old: Obj) -> Obj:
         return shown
 
-    return await _write(services, request, target, answer, options, make, expected_uid=uid(shown))
+    return await _write(services, request, target, answer, options, make=make, expected_uid=uid(shown))
 
 
 async def _patch(services: Services, request: Request, target: Target, answer: Answer) -> Response:
@@ -74,7 +74,7 @@ async def _patch(services: Services, request: Request, target: Target, answer: A
         _check_head(shown, target)
         return shown
 
-    return await _write(services, request, target, answer, options, make)
+    return await _write(services, request, target, answer, options, make=make)
 
 
 PROJECTED_VERBS: dict[str, Callable[[Services, Request, Target, Answer], Awaitable[Response]]] = {
@@ -90,8 +90,8 @@ async def _write(
     target: Target,
     answer: Answer,
     options: WriteOptions,
-    make: MakeShown,
     *,
+    make: MakeShown,
     expected_uid: str = "",
 ) -> Response:
     served, projection = target.served, _projection(target)

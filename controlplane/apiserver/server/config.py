@@ -36,7 +36,8 @@ class ServerConfig:
     ``resources``: answers resource requests. ``discovery``: answers discovery's paths, None for others.
     ``paths``: discovery's paths now, for ``/``. ``serves``: whether a resource request names something that exists.
     ``complete_sources``: whether all sources of resources have been heard.
-    ``catch_up``: waits until discovery is no older than the request; see ``Router``. ``tls`` None is plain HTTP. Durations are seconds.
+    ``catch_up``: waits until discovery is no older than the request; see ``Router``.
+    ``tls`` None is plain HTTP. Durations are seconds.
     """
 
     authenticator: Authenticator

@@ -166,8 +166,8 @@ class Mirror:
         return ObjectStorage(self, View(resource, self._collection(resource), self.intake, conversion))
 
     def observe(self, resource: Resource, observer: Observer) -> Callable[[], None]:
-        """Tell an observer of a resource's changes from now on, and of what there is if the image is loaded. One observer
-        to a resource. Returns how to stop."""
+        """Tell an observer of a resource's changes from now on, and of what there is if the image is loaded. One
+        observer to a resource. Returns how to stop."""
         collection = self._collection(resource)
         if collection.observer is not None:
             raise ValueError(f"{resource.gr} is observed already")

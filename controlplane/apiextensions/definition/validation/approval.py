@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.meta import annotations
 from controlplane.apimachinery.validation.field import FieldError, go_quoted, invalid, required
 
 __all__ = ["ANNOTATION", "Approval", "approval_errors", "approval_of", "is_protected"]
@@ -31,7 +31,7 @@ def is_protected(group: str) -> bool:
 
 def approval_of(definition: Obj) -> Approval:
     """What a definition says of its approval."""
-    text = annotations(definition).get(ANNOTATION, "")
+    text = meta.annotations(definition).get(ANNOTATION, "")
     if not text:
         return Approval("missing", f'protected groups must have approval annotation "{ANNOTATION}", {_SEE}')
     if text.startswith("unapproved"):
@@ -60,5 +60,5 @@ def approval_errors(definition: Obj, old: Obj | None) -> list[FieldError]:
     if approval.state == "missing":
         return [required(path, approval.reason)]
     if approval.state == "invalid":
-        return [invalid(path, annotations(definition).get(ANNOTATION, ""), approval.reason)]
+        return [invalid(path, meta.annotations(definition).get(ANNOTATION, ""), approval.reason)]
     return []

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from cryptography import x509
 
+from controlplane.apiextensions.definition.validation.options import Strictness
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
 from controlplane.apimachinery.validation.names import dns1035_label, dns1123_label
-from controlplane.apiextensions.definition.validation.options import Strictness
 
 __all__ = ["ca_bundle_error", "conversion_errors"]
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.validation.field import FieldError, invalid
-from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
-from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 from controlplane.apiextensions.definition.storage_form import fold
 from controlplane.apiextensions.definition.validation.approval import approval_errors
 from controlplane.apiextensions.definition.validation.options import Strictness, strictness_of_update
 from controlplane.apiextensions.definition.validation.parts import names_errors
 from controlplane.apiextensions.definition.validation.spec import spec_errors, spec_update_errors
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.validation.field import FieldError, invalid
+from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
+from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 
 __all__ = ["definition_errors", "definition_update_errors", "status_update_errors"]
 
@@ -80,9 +80,9 @@ def _stored_versions_errors(obj: Obj) -> Iterator[FieldError]:
             yield invalid(
                 f"{path}[{i}]",
                 name,
-                f"missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions "
-                f"until a storage migration ensures no data remains persisted in {name} and removes {name} from "
-                "status.storedVersions",
+                f"missing from spec.versions; {name} was previously a storage version, and must remain in "
+                f"spec.versions until a storage migration ensures no data remains persisted in {name} and removes "
+                f"{name} from status.storedVersions",
             )
 
 

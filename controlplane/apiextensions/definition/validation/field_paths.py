@@ -12,7 +12,7 @@ from controlplane.apimachinery.identity import Obj
 
 __all__ = ["FieldPathError", "resolve_field_path"]
 
-_TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]]+")
+_PIECE = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]]+")
 
 
 class FieldPathError(ValueError):
@@ -32,31 +32,31 @@ def resolve_field_path(path: str, schema: Obj, *, array_notation: bool = True) -
         FieldPathError.
     """
     names: list[str] = []
-    tokens = iter(_TOKEN.findall(path))
-    for token in tokens:
-        if token == "[":
+    pieces = iter(_PIECE.findall(path))
+    for piece in pieces:
+        if piece == "[":
             if not array_notation:
                 raise FieldPathError("array notation is not allowed")
-            name = _next(tokens)
+            name = _next(pieces)
             if len(name) < 2 or name[0] != "'" or name[-1] != "'":
                 raise FieldPathError(f"expected single quoted string but got {name}")
             names.append(re.sub(r"\\(.)", r"\1", name[1:-1]))
             schema = _below(schema, names[-1])
-            if (closing := _next(tokens)) != "]":
+            if (closing := _next(pieces)) != "]":
                 raise FieldPathError(f"expected ] but got {closing}")
-        elif token == ".":
-            names.append(_next(tokens))
+        elif piece == ".":
+            names.append(_next(pieces))
             schema = _below(schema, names[-1])
         else:
-            raise FieldPathError(f"expected [ or . but got: {token}")
+            raise FieldPathError(f"expected [ or . but got: {piece}")
     return tuple(names), schema
 
 
-def _next(tokens: Iterator[str]) -> str:
-    token = next(tokens, "")
-    if not token:
+def _next(pieces: Iterator[str]) -> str:
+    piece = next(pieces, "")
+    if not piece:
         raise FieldPathError("unexpected end of JSON path")
-    return token
+    return piece
 
 
 def _below(schema: Obj, name: str) -> Obj:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.schema.structural import structural_errors, unsupported_keyword
 from controlplane.apiextensions.definition.conditions import is_true
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.structural import structural_errors, unsupported_keyword
 
 __all__ = ["TYPES", "Strictness", "schemas_of", "some_schema", "strictness_of_update", "walk_schema"]
 
@@ -95,8 +95,8 @@ def _is_loose_set(schema: Obj) -> bool:
     if schema.get("x-kubernetes-list-type") != "set" or not isinstance(items, dict):
         return False
     if items.get("type") == "array":
-        return items.get("x-kubernetes-list-type", "atomic") != "atomic"
-    return items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic"
+        return bool(items.get("x-kubernetes-list-type", "atomic") != "atomic")
+    return bool(items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic")
 
 
 MAX_SELECTABLE_FIELDS = 8

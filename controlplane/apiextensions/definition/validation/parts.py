@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from controlplane.apiextensions.definition.validation.field_paths import FieldPathError, resolve_field_path
+from controlplane.apiextensions.definition.validation.options import MAX_SELECTABLE_FIELDS
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.validation.field import FieldError, duplicate, invalid, required, too_many
 from controlplane.apimachinery.validation.names import dns1035_label
-from controlplane.apiextensions.definition.validation.field_paths import FieldPathError, resolve_field_path
-from controlplane.apiextensions.definition.validation.options import MAX_SELECTABLE_FIELDS
 
 __all__ = [
     "column_errors",

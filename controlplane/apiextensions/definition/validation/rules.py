@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from controlplane.apiextensions.definition.validation.field_paths import FieldPathError, resolve_field_path
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.validation.field import FieldError, invalid, not_supported, required
-from controlplane.apiextensions.definition.validation.field_paths import FieldPathError, resolve_field_path
 
 __all__ = ["rule_errors"]
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
+from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
+from controlplane.apiextensions.definition.validation.options import TYPES, Strictness
+from controlplane.apiextensions.definition.validation.rules import rule_errors
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import META_FIELDS
 from controlplane.apimachinery.schema.schema_defaults import default_errors
 from controlplane.apimachinery.schema.structural import structural_errors, unsupported_keyword
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
-from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
-from controlplane.apiextensions.definition.validation.options import TYPES, Strictness
-from controlplane.apiextensions.definition.validation.rules import rule_errors
 
 __all__ = ["validation_errors"]
 
@@ -82,40 +83,46 @@ def _schema_errors(schema: Obj, path: str, context: _Context, *, is_root: bool =
     if schema.get("uniqueItems"):
         why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
         yield forbidden(f"{path}.uniqueItems", why)
-    extra, properties = schema.get("additionalProperties"), schema.get("properties") or {}
-    if extra is not None:
-        if properties and extra is not True:
-            why = "additionalProperties and properties are mutual exclusive"
-            yield forbidden(f"{path}.additionalProperties", why)
-        if isinstance(extra, dict):
-            below = context
-            if context.in_meta:
-                below = replace(context, no_default="inside additionalProperties applying to object metadata")
-            yield from _schema_errors(extra, f"{path}.additionalProperties", below)
-    for name, inner in properties.items():
+    if schema.get("additionalProperties") is not None:
+        yield from _other_fields(schema, path, context)
+    for name, inner in (schema.get("properties") or {}).items():
         below = context
         if (is_root or schema.get("x-kubernetes-embedded-resource")) and name in META_FIELDS:
             below = replace(context, in_meta=True)
             if is_root:
                 below = replace(below, no_default=f"in top-level {name}")
         yield from _schema_errors(inner, f"{path}.properties[{name}]", below)
-    if isinstance(schema.get("not"), dict):
-        yield from _schema_errors(schema["not"], f"{path}.not", context)
-    for keyword in ("allOf", "oneOf", "anyOf"):
-        for i, inner in enumerate(schema.get(keyword) or ()):
-            yield from _schema_errors(inner, f"{path}.{keyword}[{i}]", context)
-    for name, inner in (schema.get("definitions") or {}).items():
-        yield from _schema_errors(inner, f"{path}.definitions[{name}]", context)
-    items = schema.get("items")
-    if isinstance(items, dict):
-        yield from _schema_errors(items, f"{path}.items", context)
-    elif items is not None:
-        for i, inner in enumerate(items):
-            yield from _schema_errors(inner, f"{path}.items[{i}]", context)
-    for name, inner in (schema.get("dependencies") or {}).items():
-        if isinstance(inner, dict):
-            yield from _schema_errors(inner, f"{path}.dependencies[{name}]", context)
+    for keyword in ("not", "allOf", "oneOf", "anyOf", "definitions", "items", "dependencies"):
+        if keyword in schema:
+            yield from _inner_errors(schema[keyword], f"{path}.{keyword}", context, named=keyword in _BY_NAME)
     yield from _extensions(schema, path, context.strictness)
+
+
+_BY_NAME = frozenset({"definitions", "dependencies"})
+
+
+def _inner_errors(value: Any, path: str, context: _Context, *, named: bool) -> Iterator[FieldError]:
+    """A schema, a list of them, or (``named``) several by name, as a keyword holds them."""
+    if isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from _schema_errors(inner, f"{path}[{i}]", context)
+    elif isinstance(value, dict) and named:
+        for name, inner in value.items():
+            if isinstance(inner, dict):
+                yield from _schema_errors(inner, f"{path}[{name}]", context)
+    elif isinstance(value, dict):
+        yield from _schema_errors(value, path, context)
+
+
+def _other_fields(schema: Obj, path: str, context: _Context) -> Iterator[FieldError]:
+    extra = schema["additionalProperties"]
+    if schema.get("properties") and extra is not True:
+        yield forbidden(f"{path}.additionalProperties", "additionalProperties and properties are mutual exclusive")
+    if isinstance(extra, dict):
+        below = context
+        if context.in_meta:
+            below = replace(context, no_default="inside additionalProperties applying to object metadata")
+        yield from _schema_errors(extra, f"{path}.additionalProperties", below)
 
 
 def _keywords(schema: Obj, path: str, context: _Context) -> Iterator[FieldError]:

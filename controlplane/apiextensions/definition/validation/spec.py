@@ -10,10 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
-from controlplane.apimachinery.validation.metadata import validate_immutable
-from controlplane.apimachinery.validation.names import dns1035_label, dns1123_subdomain
 from controlplane.apiextensions.definition.validation.conversion import conversion_errors
 from controlplane.apiextensions.definition.validation.options import Strictness, schemas_of, some_schema
 from controlplane.apiextensions.definition.validation.parts import (
@@ -24,6 +20,10 @@ from controlplane.apiextensions.definition.validation.parts import (
     subresource_errors,
 )
 from controlplane.apiextensions.definition.validation.schema_rules import validation_errors
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
+from controlplane.apimachinery.validation.metadata import validate_immutable
+from controlplane.apimachinery.validation.names import dns1035_label, dns1123_subdomain
 
 __all__ = ["spec_errors", "spec_update_errors"]
 
