@@ -43,9 +43,9 @@ def _unknown_format(schema: Obj) -> Iterator[str]:
 
 def _compound_set(schema: Obj) -> Iterator[str]:
     items = schema.get("items")
-    is_set = schema.get("x-kubernetes-list-type") == "set" and isinstance(items, dict)
-    if is_set and items.get("type") in ("object", "array"):
+    type_name = items.get("type") if isinstance(items, dict) else None
+    if schema.get("x-kubernetes-list-type") == "set" and type_name in ("object", "array"):
         yield (
-            f"x-kubernetes-list-type: set for items of type {go_quoted(items['type'])} is not supported by "
+            f"x-kubernetes-list-type: set for items of type {go_quoted(type_name)} is not supported by "
             "server-side apply or CEL validation rules"
         )

@@ -56,8 +56,12 @@ class _Level(Enum):
     FIELD = "field"
 
 
-def unsupported_keyword(schema: Obj) -> str:
-    """Why a schema, or one inside it, cannot be made structural at all; ``""`` if it can be."""
+_NO_PARTS: frozenset[int] = frozenset()
+
+
+def unsupported_keyword(schema: Obj, plain: frozenset[int] = _NO_PARTS) -> str:
+    """Why a schema, or one inside it, cannot be made structural at all; ``""`` if it can be. ``plain``: its plain
+    parts (``plain.plain_parts``), which need not be looked at."""
     for keyword, shown in _UNSUPPORTED:
         if schema.get(keyword) not in (None, "", {}) or (keyword == "additionalItems" and keyword in schema):
             return f"OpenAPIV3Schema '{shown}' is not supported"
@@ -66,7 +70,7 @@ def unsupported_keyword(schema: Obj) -> str:
     if isinstance(schema.get("items"), list):
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
     for inner in _inner(schema):
-        if why := unsupported_keyword(inner):
+        if id(inner) not in plain and (why := unsupported_keyword(inner, plain)):
             return why
     return ""
 
@@ -80,29 +84,32 @@ def _inner(schema: Obj) -> Iterator[Obj]:
     yield from (schema.get("properties") or {}).values()
 
 
-def structural_errors(schema: Obj, path: str) -> list[FieldError]:
+def structural_errors(schema: Obj, path: str, plain: frozenset[int] = _NO_PARTS) -> list[FieldError]:
     """What keeps a schema, which has no unsupported keyword, from being structural; sorted by text."""
-    errors = [*_invariants(schema, _Level.ROOT, path), *_completeness(schema, schema, path, path)]
+    errors = [*_invariants(schema, _Level.ROOT, path, plain), *_completeness(schema, schema, path, path)]
     return sorted(errors, key=str)
 
 
-def _invariants(schema: Obj, level: _Level, path: str) -> Iterator[FieldError]:
+def _invariants(schema: Obj, level: _Level, path: str, plain: frozenset[int]) -> Iterator[FieldError]:
+    if id(schema) in plain and level is not _Level.ROOT:
+        return
     type_name = schema.get("type") or ""
     properties = schema.get("properties") or {}
     extra = schema.get("additionalProperties")
     preserve, embedded = bool(schema.get(_PRESERVE)), bool(schema.get(_EMBEDDED))
     items = schema.get("items")
     if items is not None:
-        yield from _invariants(items, _Level.ITEM, f"{path}.items")
+        yield from _invariants(items, _Level.ITEM, f"{path}.items", plain)
     elif type_name == "array":
         yield required(f"{path}.items", "must be specified")
     for name, inner in properties.items():
-        yield from _invariants(inner, _Level.FIELD, f"{path}.properties[{name}]")
+        if id(inner) not in plain:
+            yield from _invariants(inner, _Level.FIELD, f"{path}.properties[{name}]", plain)
     if extra is not None:
         if level is _Level.ROOT:
             yield forbidden(f"{path}.additionalProperties", "must not be used at the root")
         if isinstance(extra, dict):
-            yield from _invariants(extra, _Level.FIELD, f"{path}.additionalProperties")
+            yield from _invariants(extra, _Level.FIELD, f"{path}.additionalProperties", plain)
         if embedded:
             at = f"{path}.additionalProperties"
             yield forbidden(at, "must not be used if x-kubernetes-embedded-resource is set")
@@ -156,7 +163,7 @@ def _is_either(schema: Obj) -> bool:
 
 
 def _is_either_among_all(schema: Obj) -> bool:
-    given = schema.get("allOf") or ()
+    given: list[Obj] = schema.get("allOf") or []
     return bool(given) and _is_either(given[0])
 
 

@@ -17,6 +17,7 @@ from controlplane.apiextensions.definition.validation.options import TYPES, Stri
 from controlplane.apiextensions.definition.validation.rules import rule_errors
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import META_FIELDS
+from controlplane.apimachinery.schema.plain import plain_parts
 from controlplane.apimachinery.schema.schema_defaults import default_errors
 from controlplane.apimachinery.schema.structural import structural_errors, unsupported_keyword
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
@@ -39,9 +40,11 @@ _ROOT_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """``no_default``: why defaults are not allowed here, None where they are."""
+    """``plain``: the parts of the schema that need not be looked at. ``no_default``: why defaults are not allowed here,
+    None where they are."""
 
     strictness: Strictness
+    plain: frozenset[int]
     no_default: str | None = None
     in_meta: bool = False
 
@@ -54,16 +57,19 @@ def validation_errors(holder: Obj | None, path: str, strictness: Strictness, *, 
         return []
     at = f"{path}.openAPIV3Schema"
     errors: list[FieldError] = []
+    plain = plain_parts(schema)
     if has_status:
         errors += _root_errors(schema, at, path)
     if schema.get("nullable"):
         errors.append(forbidden(f"{at}.nullable", "nullable cannot be true at the root"))
     unsupported = ""
     if strictness.structural:
-        unsupported = unsupported_keyword(schema)
+        unsupported = unsupported_keyword(schema, plain)
         if not unsupported:
-            errors += structural_errors(schema, at) or default_errors(schema, at, pruned=strictness.pruned_defaults)
-    errors += _schema_errors(schema, at, _Context(strictness), is_root=True)
+            errors += structural_errors(schema, at, plain) or default_errors(
+                schema, at, pruned=strictness.pruned_defaults
+            )
+    errors += _schema_errors(schema, at, _Context(strictness, plain), is_root=True)
     if unsupported and not errors:
         errors.append(invalid(at, "", unsupported))
     return errors
@@ -86,6 +92,8 @@ def _schema_errors(schema: Obj, path: str, context: _Context, *, is_root: bool =
     if schema.get("additionalProperties") is not None:
         yield from _other_fields(schema, path, context)
     for name, inner in (schema.get("properties") or {}).items():
+        if id(inner) in context.plain:
+            continue
         below = context
         if (is_root or schema.get("x-kubernetes-embedded-resource")) and name in META_FIELDS:
             below = replace(context, in_meta=True)
@@ -110,7 +118,7 @@ def _inner_errors(value: Any, path: str, context: _Context, *, named: bool) -> I
         for name, inner in value.items():
             if isinstance(inner, dict):
                 yield from _schema_errors(inner, f"{path}[{name}]", context)
-    elif isinstance(value, dict):
+    elif isinstance(value, dict) and id(value) not in context.plain:
         yield from _schema_errors(value, path, context)
 
 
