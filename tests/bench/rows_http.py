@@ -110,7 +110,6 @@ def create_etcd() -> Iterator[Row]:
     import asyncio
 
     from controlplane.testing.etcd import EtcdProcess
-
     from tests.bench.bench_etcd import bare_conditional_puts
 
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:

@@ -6,12 +6,13 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import kubernetes
+import kubernetes as untyped
 import pytest
 
 from tests.processes import Plane, sample_plane
 from tests.stores import STORES, store_url
 
+kubernetes: Any = untyped  # the package has types for some of its parts only
 # the client's own code warns on some Python and urllib3 versions; its warnings are not ours
 pytestmark = pytest.mark.filterwarnings("default")
 

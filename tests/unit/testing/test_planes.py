@@ -1,0 +1,79 @@
+"""The planes of the test kit, as their users have them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.apimachinery.status import APIError
+from controlplane.apimachinery.user import UserInfo
+from controlplane.client.resources import ResourceClient
+from controlplane.testing.planes import Plane, ThreadedPlane, running_plane
+from tests.aio import run
+
+CONFIGMAPS = GVR("", "v1", "configmaps")
+
+
+def configmaps(plane: Plane) -> ResourceClient:
+    return ResourceClient(plane.client(), CONFIGMAPS, namespaced=True)
+
+
+def held(name: str) -> Obj:
+    """An object that an ordinary deletion would not remove."""
+    return {"metadata": {"namespace": "default", "name": name, "finalizers": ["example.org/held"]}}
+
+
+def test_a_plane_starts_in_less_than_a_third_of_a_second() -> None:
+    async def start() -> float:
+        begin = time.perf_counter()
+        async with running_plane():
+            return time.perf_counter() - begin
+
+    assert min(run(start()) for _ in range(5)) < 0.3
+
+
+def test_reset_removes_everything_and_watches_see_it() -> None:
+    async def scenario() -> None:
+        async with running_plane() as plane:
+            client = configmaps(plane)
+            await client.create(held("one"))
+            listed = await client.list("default")
+            async with client.watch("default", resource_version=listed.resource_version) as events:
+                await plane.reset()
+                event = await anext(events)
+            assert (event.type, event.object["metadata"]["name"]) == ("DELETED", "one")
+            assert (await client.list("default")).items == []
+            await client.create(held("one"))
+
+    run(scenario())
+
+
+def test_a_client_is_who_it_says_and_may_do_what_that_user_may() -> None:
+    async def scenario() -> int:
+        async with running_plane() as plane:
+            nobody = plane.client(UserInfo(name="nobody"))
+            return (await nobody.request("GET", "/api/v1/namespaces")).status
+
+    assert run(scenario()) == 403
+
+
+def test_fixture_one(control_plane: ThreadedPlane) -> None:
+    control_plane.run(lambda plane: configmaps(plane).create(held("left-behind")))
+
+
+def test_fixture_two_finds_nothing_of_the_first(control_plane: ThreadedPlane) -> None:
+    with pytest.raises(APIError) as caught:
+        control_plane.run(lambda plane: configmaps(plane).get(Key("default", "left-behind")))
+    assert caught.value.code == 404
+
+
+def test_many_at_once_know_nothing_of_each_other(new_control_plane: Callable[..., ThreadedPlane]) -> None:
+    planes = [new_control_plane() for _ in range(4)]
+    assert len({plane.url for plane in planes}) == 4
+    planes[0].run(lambda plane: configmaps(plane).create(held("mine")))
+    for plane in planes[1:]:
+        assert plane.run(lambda p: configmaps(p).list("default")).items == []
+    assert all(plane.kubeconfig.exists() for plane in planes)
