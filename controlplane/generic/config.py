@@ -29,7 +29,7 @@ from controlplane.generic.options import GenericOptions
 from controlplane.plugins.admission import namespace_lifecycle
 from controlplane.storage.kv.backends import KVOptions
 
-__all__ = ["GROUP_PRIORITIES", "CompletedConfig", "Config", "ConfigError", "config_of"]
+__all__ = ["GROUP_PRIORITIES", "SOURCES", "CompletedConfig", "Config", "ConfigError", "config_of"]
 
 GROUP_PRIORITIES: Mapping[str, int] = {"": 18000, "apiextensions.k8s.io": 16700, "coordination.k8s.io": 16500}
 """Order of groups in discovery; kube-apiserver's own numbers."""
