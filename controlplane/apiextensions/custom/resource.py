@@ -17,6 +17,7 @@ from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.jsonpath import JSONPath, JSONPathError
 from controlplane.apimachinery.resource import (
+    STANDARD_VERBS,
     DeferredVersion,
     Resource,
     Subresource,
@@ -26,6 +27,10 @@ from controlplane.apimachinery.validation.field import go_value
 from controlplane.apiserver.registry.versions import version_order
 
 __all__ = ["CustomResources", "resources_of"]
+
+
+_TERMINATING_VERBS = ("delete", "deletecollection", "get", "list", "watch")
+"""What discovery shows while a definition is being deleted."""
 
 
 class CustomResources(NamedTuple):
@@ -43,7 +48,11 @@ def resources_of(definition: Definition, load_schema: Callable[[str], Obj]) -> C
     schemas = VersionSchemas(load_schema, keep_unknown=bool(spec.get("preserveUnknownFields")))
     storage = next(version["name"] for version in versions if version.get("storage"))
     served = tuple(_resource(definition, version, schemas, storage) for version in versions if version.get("served"))
-    return CustomResources(served, NoneConversion(schemas, storage))
+    refusal = ""
+    if (spec.get("conversion") or {}).get("strategy") == "Webhook":
+        gvk = f"{definition.group}/{storage}, Kind={definition.names['kind']}"
+        refusal = f"conversion webhook for {gvk} failed: this server does not call conversion webhooks yet"
+    return CustomResources(served, NoneConversion(schemas, storage, refusal=refusal))
 
 
 def _resource(definition: Definition, version: Obj, schemas: VersionSchemas, storage: str) -> Resource:
@@ -78,6 +87,7 @@ def _resource(definition: Definition, version: Obj, schemas: VersionSchemas, sto
         short_names=tuple(accepted.get("shortNames") or ()),
         categories=tuple(accepted.get("categories") or ()),
         key_prefix=f"{group}/{plural}",
+        verbs=_TERMINATING_VERBS if definition.is_terminating else STANDARD_VERBS,
         storage_version=storage,
         versions=tuple(
             DeferredVersion(

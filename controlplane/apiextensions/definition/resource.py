@@ -14,7 +14,7 @@ from controlplane.apiextensions.definition.validation.definition import (
     definition_update_errors,
     status_update_errors,
 )
-from controlplane.apiextensions.definition.warnings import definition_warnings
+from controlplane.apiextensions.definition.warnings import definition_update_warnings, definition_warnings
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
@@ -121,6 +121,7 @@ DEFINITIONS = Resource(
         validate=definition_errors,
         validate_update=definition_update_errors,
         warnings=definition_warnings,
+        update_warnings=definition_update_warnings,
         held=_held,
         begin_deletion=_begin_deletion,
         unconditional_update=False,

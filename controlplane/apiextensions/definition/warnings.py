@@ -13,7 +13,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.formats import is_recognized
 from controlplane.apimachinery.validation.field import go_quoted
 
-__all__ = ["definition_warnings"]
+__all__ = ["definition_update_warnings", "definition_warnings"]
 
 RULES_NOT_ENFORCED = (
     "x-kubernetes-validations: rules are kept, but this server does not enforce them yet: objects that break them are "
@@ -21,8 +21,20 @@ RULES_NOT_ENFORCED = (
 )
 
 
+WEBHOOKS_NOT_CALLED = (
+    "spec.conversion: this server does not call conversion webhooks yet: objects are served in the version that they "
+    "are stored in, and no other"
+)
+
+
+def definition_update_warnings(obj: Obj, old: Obj) -> list[str]:
+    """Those of what is new, and always those of what this server does not do."""
+    known = {*definition_warnings(old)} - {RULES_NOT_ENFORCED, WEBHOOKS_NOT_CALLED}
+    return [warning for warning in definition_warnings(obj) if warning not in known]
+
+
 def definition_warnings(obj: Obj) -> list[str]:
-    """Formats that nobody knows, sets that apply does not support, rules that are not enforced."""
+    """Formats that nobody knows, sets that apply does not support, what is kept but not done."""
     formats: list[str] = []
     sets: set[str] = set()
     has_rules = False
@@ -32,7 +44,11 @@ def definition_warnings(obj: Obj) -> list[str]:
             sets.update(_compound_set(inner))
             has_rules = has_rules or bool(inner.get("x-kubernetes-validations"))
     warnings = [f"unrecognized format {go_quoted(name)}" for name in formats] + sorted(sets)
-    return [*warnings, RULES_NOT_ENFORCED] if has_rules else warnings
+    if has_rules:
+        warnings.append(RULES_NOT_ENFORCED)
+    if (obj["spec"].get("conversion") or {}).get("strategy") == "Webhook":
+        warnings.append(WEBHOOKS_NOT_CALLED)
+    return warnings
 
 
 def _unknown_format(schema: Obj) -> Iterator[str]:
