@@ -77,7 +77,7 @@ def _compiled(pattern: str) -> Search:
     try:
         search: Search = re2.compile(pattern, options).search
     except re2.error as error:
-        raise PatternError(_go_message(pattern, str(error.args[0]))) from None
+        raise PatternError(_go_message(pattern, error.args[0])) from None
     return search
 
 

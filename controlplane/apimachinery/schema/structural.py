@@ -118,13 +118,7 @@ def _invariants(schema: Obj, level: _Level, path: str, plain: frozenset[int]) ->
             if given:
                 yield invalid(f"{path}.{keyword}", True, "must be false if x-kubernetes-int-or-string is true")
     yield from _values(schema, level, path, skip_any=_is_either(schema), skip_first=_is_either_among_all(schema))
-    if embedded and type_name != "object":
-        why = "must be object if x-kubernetes-embedded-resource is true"
-        yield invalid(f"{path}.type", type_name, why) if type_name else required(f"{path}.type", why)
-    elif not type_name and not schema.get(_INT_OR_STRING) and not preserve:
-        yield required(f"{path}.type", _NO_TYPE[level.value])
-    if level is _Level.ROOT and type_name and type_name != "object":
-        yield invalid(f"{path}.type", type_name, "must be object at the root")
+    yield from _type_errors(schema, type_name, level, path)
     if properties:
         yield from _meta_fields(properties, path, checked=level is _Level.ROOT or embedded, level=level)
     elif embedded and not preserve:
@@ -132,6 +126,16 @@ def _invariants(schema: Obj, level: _Level, path: str, plain: frozenset[int]) ->
             f"{path}.properties",
             "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
         )
+
+
+def _type_errors(schema: Obj, type_name: str, level: _Level, path: str) -> Iterator[FieldError]:
+    if schema.get(_EMBEDDED) and type_name != "object":
+        why = "must be object if x-kubernetes-embedded-resource is true"
+        yield invalid(f"{path}.type", type_name, why) if type_name else required(f"{path}.type", why)
+    elif not type_name and not schema.get(_INT_OR_STRING) and not schema.get(_PRESERVE):
+        yield required(f"{path}.type", _NO_TYPE[level.value])
+    if level is _Level.ROOT and type_name and type_name != "object":
+        yield invalid(f"{path}.type", type_name, "must be object at the root")
 
 
 def _meta_fields(properties: Obj, path: str, *, checked: bool, level: _Level) -> Iterator[FieldError]:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  # one row a line: wrapped, the tables cannot be read
 """What is wrong with a value, as Kubernetes says it; and that the fast check agrees."""
 
 from __future__ import annotations
