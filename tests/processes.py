@@ -6,6 +6,7 @@ import base64
 import contextlib
 import http.client
 import json
+import os
 import shutil
 import signal
 import socket
@@ -159,6 +160,7 @@ def sample_plane(directory: Path, *, store: str = "", flags: tuple[str, ...] = (
             ],
             stdout=log,
             stderr=log,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
         )
         try:
             ready = wait_ready(process, port, kubeconfig, begin, directory / "log.txt")

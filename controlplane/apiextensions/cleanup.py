@@ -35,7 +35,7 @@ _IN_PROGRESS = Condition("Terminating", "True", "InstanceDeletionInProgress", "C
 _COMPLETED = Condition("Terminating", "False", "InstanceDeletionCompleted", "removed all instances")
 _NEVER = Condition("Terminating", "False", "NeverEstablished", "resource was never established")
 
-UpdateDefinition = Callable[[str, Produce], Awaitable[None]]
+UpdateDefinition = Callable[[str, Produce], Awaitable[object]]
 
 
 def needs_cleanup(definition: Definition) -> bool:
@@ -85,11 +85,8 @@ class InstanceRemoval:
 
     async def _remove_all(self, resources: CustomResources) -> None:
         """Delete all instances, and wait until none is left."""
-        resource = resources.versions[0] if resources.versions else None
-        if resource is None:
-            return
-        mirror = self._services.mirror
-        version = next(version for version in resource.versions if version.served)
+        resource, mirror = resources.stored, self._services.mirror
+        version = next(version for version in resource.versions if version.name == resource.storage_version)
         served = Served(resource, version, mirror.storage(resource, conversion=resources.conversion))
         stop = mirror.observe(resource, self)
         try:

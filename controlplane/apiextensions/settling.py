@@ -122,7 +122,8 @@ class Settling:
             self._working.discard(name)
 
     async def _write_status(self, definition: Definition) -> bool:
-        """Write the status, or find it written or the definition gone. Returns whether the store was there."""
+        """Write the status. Returns whether there is news to wait for: it is written, by somebody else perhaps, or the
+        definition is gone."""
 
         async def produce(old: Obj | None) -> Obj:
             assert old is not None
@@ -133,23 +134,23 @@ class Settling:
             return {**old, "metadata": dict(old["metadata"]), "status": {**old["status"], **status}}
 
         try:
-            await self.update_definition(definition.name, produce)
+            return await self.update_definition(definition.name, produce) != definition.mod_revision
         except APIError as error:
             if error.reason in ("NotFound", "Conflict"):
                 return True
             log.warning("a definition's status cannot be written now", name=definition.name, error=error)
             return False
-        return True
 
-    async def update_definition(self, name: str, produce: Produce) -> None:
-        """Change a definition through its status.
+    async def update_definition(self, name: str, produce: Produce) -> int:
+        """Change a definition through its status. Returns the revision of its state then, 0 if it is gone.
 
         Raises:
             APIError.
         """
         served = self._services.tables.current.lookup(DEFINITIONS.group, SERVED, DEFINITIONS.plural)
         assert served is not None
-        await update(self._services.registry, _status_update(served, name, produce))
+        written = await update(self._services.registry, _status_update(served, name, produce))
+        return written.entry.mod_revision if written.entry is not None else 0
 
     async def _remove_instances(self, name: str, definition: Definition) -> None:
         """See a deletion through."""

@@ -108,8 +108,7 @@ class CustomResourceSource:
         if old_shape == new_shape:
             return
         if old is not None and old_shape and old.gr in self._served:
-            for resource in self._served.pop(old.gr).versions[:1]:
-                self._mirror.end_watches(resource)
+            self._mirror.end_watches(self._served.pop(old.gr).stored)
             changes[old.gr] = []
         if new is not None and new_shape and new.gr not in self._builtin:
             changes[new.gr] = self._serve(new)

@@ -14,7 +14,7 @@ from typing import Self
 
 from controlplane.base import metrics
 
-__all__ = ["LOOP_LAG", "LagMonitor"]
+__all__ = ["LONGEST_STRETCH", "LOOP_LAG", "LagMonitor"]
 
 LOOP_LAG = metrics.histogram(
     "controlplane_loop_lag_seconds",
@@ -22,6 +22,11 @@ LOOP_LAG = metrics.histogram(
     buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0, 5.0),
 )
 """Buckets are dense around 5 ms, the longest stretch that is allowed on the loop."""
+
+LONGEST_STRETCH = metrics.gauge(
+    "controlplane_loop_longest_stretch_seconds",
+    "How late the event loop ran a timer, at the worst since the process began to serve.",
+)
 
 
 class LagMonitor:
@@ -45,6 +50,7 @@ class LagMonitor:
         if self._loop is not None:
             raise RuntimeError("the lag monitor runs already")
         self._loop = asyncio.get_running_loop()
+        LONGEST_STRETCH.read_from(lambda: self.longest_seconds)
         self._arm()
 
     def stop(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from contextvars import Context
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -139,8 +140,8 @@ class Owner:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
 
-    def start(self, coro: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
-        """Run ``coro`` as an owned task.
+    def start(self, coro: Coroutine[Any, Any, T], *, name: str, context: Context | None = None) -> asyncio.Task[T]:
+        """Run ``coro`` as an owned task; ``context``: its context, by default a copy of the caller's.
 
         Raises:
             RuntimeError: closed already.
@@ -148,7 +149,7 @@ class Owner:
         if self._closed:
             coro.close()
             raise RuntimeError(f"{self._name!r} is closed; refused task {name!r}")
-        task = asyncio.get_running_loop().create_task(coro, name=f"{self._name}.{name}")
+        task = asyncio.get_running_loop().create_task(coro, name=f"{self._name}.{name}", context=context)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task

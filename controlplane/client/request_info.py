@@ -8,6 +8,7 @@ Source: behaviour of kubernetes/apiserver ``pkg/endpoints/request`` (RequestInfo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from controlplane.client.request import Query
 
@@ -20,6 +21,8 @@ _PATH_VERBS = frozenset({"proxy", "watch"})
 _NO_SUBRESOURCES = frozenset({"proxy"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _SELECTOR_VERBS = frozenset({"list", "watch", "deletecollection"})
+_REMEMBERED_CHARACTERS = 512
+"""Of path and query; longer ones are read each time."""
 
 
 class RequestInfoError(ValueError):
@@ -28,8 +31,9 @@ class RequestInfoError(ValueError):
 
 @dataclass(slots=True, kw_only=True)
 class RequestInfo:
-    """The reading of one request. For a non-resource request only ``path`` and ``verb`` (the lower-case method) say
-    anything. ``name`` may come from the field selector ``metadata.name=…`` of a list, watch or deletecollection."""
+    """The reading of one request, shared by all requests alike: not to be changed. For a non-resource request only
+    ``path`` and ``verb`` (the lower-case method) say anything. ``name`` may come from the field selector
+    ``metadata.name=…`` of a list, watch or deletecollection."""
 
     is_resource: bool
     path: str
@@ -44,13 +48,8 @@ class RequestInfo:
     parts: tuple[str, ...] = ()
     field_selector: str = ""
     label_selector: str = ""
-
-    @property
-    def long_running(self) -> bool:
-        """Whether the request may outlive the request timeout (it is then only counted for the drain)."""
-        if not self.is_resource:
-            return self.path.startswith("/debug/pprof/")
-        return self.verb in LONG_RUNNING_VERBS or self.subresource in _LONG_RUNNING_SUBRESOURCES
+    long_running: bool = False
+    """Whether the request may outlive the request timeout (it is then only counted for the drain)."""
 
 
 def parse_request_info(method: str, path: str, query_string: str = "") -> RequestInfo:
@@ -62,6 +61,21 @@ def parse_request_info(method: str, path: str, query_string: str = "") -> Reques
     Raises:
         RequestInfoError: a path verb (``watch/``, ``proxy/``) with nothing after it.
     """
+    if len(path) + len(query_string) <= _REMEMBERED_CHARACTERS:
+        return _remembered(method, path, query_string)
+    return _parse(method, path, query_string)
+
+
+def _parse(method: str, path: str, query_string: str) -> RequestInfo:
+    info = _read(method, path, query_string)
+    if info.is_resource:
+        info.long_running = info.verb in LONG_RUNNING_VERBS or info.subresource in _LONG_RUNNING_SUBRESOURCES
+    else:
+        info.long_running = path.startswith("/debug/pprof/")
+    return info
+
+
+def _read(method: str, path: str, query_string: str) -> RequestInfo:
     info = RequestInfo(is_resource=False, path=path, verb=method.lower())
     parts = path.strip("/").split("/")
     if len(parts) < 3 or parts[0] not in ("api", "apis"):
@@ -93,6 +107,10 @@ def parse_request_info(method: str, path: str, query_string: str = "") -> Reques
     if (not info.name and info.verb in ("get", "delete")) or (not via_path and info.verb in _SELECTOR_VERBS):
         _read_collection(info, query_string, via_path=via_path)
     return info
+
+
+_remembered = lru_cache(maxsize=4096)(_parse)
+"""Clients ask for the same things again and again; at most about 6 MB."""
 
 
 def _read_collection(info: RequestInfo, query_string: str, *, via_path: bool) -> None:

@@ -10,13 +10,13 @@ cannot be used. SIGTERM and SIGINT begin the shutdown; a second one ends the pro
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from controlplane.base import process
 from controlplane.base.options import Loaded, OptionsError, load
 from controlplane.generic.options import GenericOptions
 
@@ -67,7 +67,7 @@ def serve_command(
         model: the options. ``configure``: from options to config; by default ``config_of`` alone.
         argv: the command line without the program's name.
     """
-    gc.disable()  # until it serves: imports make objects that stay, and collections over them are a tenth of the start
+    process.begin()
     loaded = load_options(model, argv, program=program, usage=usage)
     if isinstance(loaded, int):
         return loaded
@@ -107,6 +107,7 @@ def _run(options: O, configure: Callable[[O], Config] | None, program: str) -> i
 
 async def _serve(config: CompletedConfig, program: str) -> None:
     from controlplane.base import logs
+    from controlplane.base.lag import LagMonitor
     from controlplane.generic.server import open_plane
 
     log = logs.get(__name__)
@@ -117,17 +118,10 @@ async def _serve(config: CompletedConfig, program: str) -> None:
             log.info("note", note=note)
         print(f"{program}: serving {running.url}; kubeconfig: {running.kubeconfig or 'none'}", flush=True)  # noqa: T201
         log.info("serving", url=running.url, store=config.store, pid=os.getpid())
-        _tune_collector()
-        await stop.wait()
+        process.serving()
+        async with LagMonitor():
+            await stop.wait()
         log.info("shutting down")
-
-
-def _tune_collector() -> None:
-    """What is there now stays. A request makes and drops some sixty objects that could be in a cycle and are not: with
-    the usual threshold of 700 a seventh of all CPU went into looking at them."""
-    gc.freeze()
-    gc.set_threshold(10_000, 10, 10)
-    gc.enable()
 
 
 def _handle_signals(stop: asyncio.Event) -> None:

@@ -34,10 +34,11 @@ _TERMINATING_VERBS = ("delete", "deletecollection", "get", "list", "watch")
 
 
 class CustomResources(NamedTuple):
-    """``versions``: a resource for each served version, in which that version alone is served. ``conversion``: between
-    what is stored and them."""
+    """``versions``: a resource for each served version, in which that version alone is served. ``stored``: the one of
+    the version that is stored, served or not. ``conversion``: between what is stored and them."""
 
     versions: tuple[Resource, ...]
+    stored: Resource
     conversion: NoneConversion
 
 
@@ -47,12 +48,17 @@ def resources_of(definition: Definition, load_schema: Callable[[str], Obj]) -> C
     versions = spec.get("versions") or ()
     schemas = VersionSchemas(load_schema, keep_unknown=bool(spec.get("preserveUnknownFields")))
     storage = next(version["name"] for version in versions if version.get("storage"))
-    served = tuple(_resource(definition, version, schemas, storage) for version in versions if version.get("served"))
+    made = {
+        version["name"]: _resource(definition, version, schemas, storage)
+        for version in versions
+        if version.get("served") or version["name"] == storage
+    }
+    served = tuple(made[version["name"]] for version in versions if version.get("served"))
     refusal = ""
     if (spec.get("conversion") or {}).get("strategy") == "Webhook":
         gvk = f"{definition.group}/{storage}, Kind={definition.names['kind']}"
         refusal = f"conversion webhook for {gvk} failed: this server does not call conversion webhooks yet"
-    return CustomResources(served, NoneConversion(schemas, storage, refusal=refusal))
+    return CustomResources(served, made[storage], NoneConversion(schemas, storage, refusal=refusal))
 
 
 def _resource(definition: Definition, version: Obj, schemas: VersionSchemas, storage: str) -> Resource:

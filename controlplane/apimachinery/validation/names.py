@@ -9,6 +9,7 @@ Source: the rules and texts of kubernetes/apimachinery ``util/validation`` and `
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 __all__ = [
     "config_map_key",
@@ -60,6 +61,13 @@ _key_name = re.compile(_KEY_NAME).fullmatch
 _label_value = re.compile(_LABEL_VALUE).fullmatch
 _config_map_key = re.compile(_CONFIG_MAP_KEY).fullmatch
 
+# Label keys and values, namespaces and data keys are the same few in most objects: what has matched is looked up, at a
+# fourth of the price. Only texts within their limit come here.
+_is_dns1123_label = lru_cache(maxsize=2048)(lambda value: _dns1123_label(value) is not None)
+_is_key_name = lru_cache(maxsize=2048)(lambda value: _key_name(value) is not None)
+_is_label_value = lru_cache(maxsize=2048)(lambda value: _label_value(value) is not None)
+_is_config_map_key = lru_cache(maxsize=2048)(lambda value: _config_map_key(value) is not None)
+
 
 def regex_error(rule: str, pattern: str, *examples: str) -> str:
     """``rule`` with examples of what would be right and the pattern that says so."""
@@ -82,7 +90,7 @@ def _longer(value: str, limit: int) -> bool:
 
 
 def dns1123_label(value: str) -> list[str]:
-    if len(value) <= LABEL_BYTES and _dns1123_label(value):
+    if len(value) <= LABEL_BYTES and _is_dns1123_label(value):
         return []
     problems = [max_length_error(LABEL_BYTES)] if _longer(value, LABEL_BYTES) else []
     if not _dns1123_label(value[:_JUDGED_CHARACTERS]):
@@ -111,7 +119,7 @@ def dns1035_label(value: str) -> list[str]:
 
 def qualified_name(value: str) -> list[str]:
     """A label key: an optional DNS subdomain and a slash, then a name."""
-    if len(value) <= LABEL_BYTES and _key_name(value):
+    if len(value) <= LABEL_BYTES and _is_key_name(value):
         return []
     prefix, slash, name = value.partition("/")
     if not slash:
@@ -138,7 +146,7 @@ def qualified_name(value: str) -> list[str]:
 
 
 def label_value(value: str) -> list[str]:
-    if len(value) <= LABEL_BYTES and _label_value(value):
+    if len(value) <= LABEL_BYTES and _is_label_value(value):
         return []
     problems = [max_length_error(LABEL_BYTES, "bytes")] if _longer(value, LABEL_BYTES) else []
     if not _label_value(value[:_JUDGED_CHARACTERS]):
@@ -149,7 +157,7 @@ def label_value(value: str) -> list[str]:
 
 def config_map_key(value: str) -> list[str]:
     """A key of a config map's or a secret's data: it becomes a file name."""
-    if len(value) <= SUBDOMAIN_BYTES and _config_map_key(value) and value[0] != ".":
+    if len(value) <= SUBDOMAIN_BYTES and _is_config_map_key(value) and value[0] != ".":
         return []
     problems = [max_length_error(SUBDOMAIN_BYTES)] if _longer(value, SUBDOMAIN_BYTES) else []
     if not _config_map_key(value[:_JUDGED_CHARACTERS]):

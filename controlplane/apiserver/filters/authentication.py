@@ -22,7 +22,7 @@ __all__ = ["with_authentication"]
 
 log = logs.get(__name__)
 
-_AUTHORIZATION, _PROTOCOLS = istr("Authorization"), istr(PROTOCOL_HEADER)
+_PROTOCOLS = istr(PROTOCOL_HEADER)
 _CREDENTIALS = frozenset({"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"})
 _FRONT_PROXY_EXTRA = "x-remote-extra-"
 _KNOWN_USERS = frozenset({"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"})
@@ -81,7 +81,8 @@ def _is_credential(header: str) -> bool:
 
 def _strip_credentials(request: Request) -> None:
     headers = request.headers
-    if _AUTHORIZATION not in headers and _PROTOCOLS not in headers and not any(name[0] in "xX" for name in headers):
+    names = "\n".join(headers).lower()
+    if "authorization" not in names and "x-remote-" not in names and "sec-websocket-protocol" not in names:
         return
     kept = CIMultiDict((name, value) for name, value in headers.items() if not _is_credential(name))
     if _PROTOCOLS in kept:

@@ -71,9 +71,10 @@ class ServedGroup:
 
 
 class ResourceTable:
-    """``groups``: in discovery's order (the core group ``""`` among them). ``routes``: by (group, version, plural)."""
+    """``groups``: in discovery's order (the core group ``""`` among them). ``routes``: by (group, version, plural).
+    ``memo``: what others work out from the table and keep as long as it (bounded by them)."""
 
-    __slots__ = ("_by_name", "_priorities", "_storages", "groups", "routes")
+    __slots__ = ("_by_name", "_priorities", "_storages", "groups", "memo", "routes")
 
     def __init__(self, groups: Sequence[ServedGroup] = (), *, priorities: Mapping[str, int] | None = None) -> None:
         self.groups = tuple(groups)
@@ -82,6 +83,7 @@ class ResourceTable:
         every = [served for group in self.groups for v in group.versions for served in v.resources.values()]
         self.routes: Mapping[tuple[str, str, str], Served] = {served.gvr: served for served in every}
         self._storages = {served.gr: served.storage for served in every}
+        self.memo: dict[Any, Any] = {}
 
     def lookup(self, group: str, version: str, plural: str) -> Served | None:
         return self.routes.get((group, version, plural))

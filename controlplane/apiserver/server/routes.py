@@ -61,9 +61,11 @@ class Router:
         if doubles:
             raise ValueError(f"paths are routed twice: {', '.join(doubles)}")
 
-    async def handle(self, request: Request) -> Response:
-        if request.info.is_resource:
-            return await self._resources(request)
+    def handle(self, request: Request) -> Awaitable[Response]:
+        """Answer, by whoever knows the path. Raises as the handlers do; 503 while it is not known who there is."""
+        return self._resources(request) if request.info.is_resource else self._handle_path(request)
+
+    async def _handle_path(self, request: Request) -> Response:
         path = request.path
         exact = self._exact.get(path)
         if exact is not None:

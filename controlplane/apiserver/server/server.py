@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 
 from controlplane.apimachinery.user import UserInfo
@@ -98,11 +98,11 @@ class Server:
         """Checks of every endpoint, and those of readiness alone."""
         return [PING, LOG, *self._live], list(self._ready)
 
-    async def _route(self, request: Request) -> Response:
+    def _route(self, request: Request) -> Awaitable[Response]:
         router = self._router
         if router is None:
             raise ServerFailed("a request was made before the server was prepared")
-        return await router.handle(request)
+        return router.handle(request)
 
     def _filter_config(self) -> FilterConfig:
         config = self.config

@@ -171,9 +171,11 @@ def _no_collections(freeze: bool) -> Iterator[None]:  # noqa: FBT001  # private
     if not freeze:
         yield
         return
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
         gc.freeze()
     finally:
-        gc.enable()
+        if enabled:
+            gc.enable()

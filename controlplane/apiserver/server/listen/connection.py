@@ -1,13 +1,17 @@
 """One HTTP/1.1 connection: aiohttp's protocol, with what this server keeps per connection beside it.
 
-Adds the peer (address and certificate, read once), the stream that is being written on it, and errors below HTTP
-(malformed requests) answered in plain text as Go's server does.
+Adds the peer (address and certificate, read once), the stream that is being written on it, the short road for requests
+that come whole (``direct.py``), and errors below HTTP (malformed requests) answered in plain text as Go's server does.
+
+The only module that reads and writes aiohttp's private attributes; hence aiohttp is pinned to one minor version, and
+the tests compare both roads byte by byte.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
@@ -17,6 +21,9 @@ from aiohttp.web_server import Server
 from controlplane.apiserver.server.listen.peer import ConnectionPeer, address_text
 from controlplane.apiserver.server.listen.sink import ConnectionSink
 from controlplane.base import logs
+
+if TYPE_CHECKING:
+    from controlplane.apiserver.server.listen.direct import DirectRoad
 
 __all__ = ["Connection", "ConnectionServer"]
 
@@ -29,14 +36,22 @@ class Connection(RequestHandler):
     """aiohttp's protocol of one connection. ``peer`` and ``remote`` are set while it is connected; ``sink`` while a
     stream is written."""
 
-    __slots__ = ("peer", "remote", "sink")
+    __slots__ = ("_road", "peer", "remote", "sink")
 
     peer: ConnectionPeer
     remote: str
 
-    def __init__(self, manager: Server, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
+    def __init__(
+        self,
+        manager: Server,
+        *,
+        loop: asyncio.AbstractEventLoop,
+        road: Callable[[Connection], DirectRoad] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(manager, loop=loop, **options)
         self.sink: ConnectionSink | None = None
+        self._road = road(self) if road is not None else None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.peer, self.remote = ConnectionPeer(transport), address_text(transport)
@@ -47,6 +62,62 @@ class Connection(RequestHandler):
         super().connection_lost(exc)
         if sink is not None:
             sink.end()
+        if self._road is not None:
+            self._road.lost()
+
+    def data_received(self, data: bytes) -> None:
+        road = self._road
+        if road is None or not data:
+            super().data_received(data)
+            return
+        if self._force_close or self._close:
+            return
+        if road.busy:
+            road.hold(data)
+            return
+        waiter = self._waiter
+        if waiter is not None and not waiter.done() and road.take(data):  # idle: all before it is answered
+            return
+        before = self._request_count
+        super().data_received(data)
+        road.passed(data, self._messages[-1][0] if self._request_count == before + 1 else None)
+
+    # -- the short road's ------------------------------------------------------------------------------------------
+
+    @property
+    def closing(self) -> bool:
+        """Whether no further requests are to be answered."""
+        return self._close or self._force_close
+
+    def answered(self) -> None:
+        """A request has its answer: the connection is idle from now on."""
+        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+
+    def under_way(self) -> None:
+        """A request goes on in a task: a shutdown waits for it."""
+        self._request_in_progress = True
+
+    def request_ended(self) -> None:
+        """Tell a shutdown that waits."""
+        self._request_in_progress = False
+        if self._handler_waiter is not None and not self._handler_waiter.done():
+            self._handler_waiter.set_result(None)
+
+    async def drained(self) -> None:
+        """Wait until the transport takes more.
+
+        Raises:
+            ConnectionError: the client has gone.
+        """
+        await self._drain_helper()
+
+    def _process_keepalive(self) -> None:
+        """aiohttp's timer, which takes a connection for idle while the short road is busy."""
+        if self._road is not None and self._road.busy and not self._force_close:
+            self.answered()
+            self._keepalive_handle = self._loop.call_at(self._next_keepalive_close_time, self._process_keepalive)
+            return
+        super()._process_keepalive()
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -77,12 +148,13 @@ class Connection(RequestHandler):
 
 
 class ConnectionServer(Server):
-    """aiohttp's low-level server, making ``Connection`` protocols. ``options`` are the protocol's settings."""
+    """aiohttp's low-level server, making ``Connection`` protocols. ``options`` are the protocol's settings; ``road``
+    makes the short road of a connection; without it there is none."""
 
-    def __init__(self, handler: Any, **options: Any) -> None:
+    def __init__(self, handler: Any, *, road: Callable[[Connection], DirectRoad] | None = None, **options: Any) -> None:
         super().__init__(handler, handler_cancellation=True)
         self._loop_of_connections = asyncio.get_running_loop()
-        self._options = options
+        self._road, self._options = road, options
 
     def __call__(self) -> Connection:
-        return Connection(self, loop=self._loop_of_connections, **self._options)
+        return Connection(self, loop=self._loop_of_connections, road=self._road, **self._options)

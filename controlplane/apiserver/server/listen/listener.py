@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from time import monotonic
 from urllib.parse import unquote
@@ -17,18 +18,23 @@ from urllib.parse import unquote
 from aiohttp.web_protocol import RequestPayloadError
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse as AiohttpResponse
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from controlplane.apimachinery.status import bad_request
 from controlplane.apiserver.server.listen.accept import Acceptor
 from controlplane.apiserver.server.listen.answers import CompleteAnswer, StreamAnswer
 from controlplane.apiserver.server.listen.compress import Compressor
 from controlplane.apiserver.server.listen.connection import Connection, ConnectionServer
+from controlplane.apiserver.server.listen.direct import DirectRoad
 from controlplane.apiserver.server.listen.sink import ConnectionSink
+from controlplane.base import logs
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.tasks import Owner
-from controlplane.client.request import BodyTooLarge, Handler, Request, StreamResponse
+from controlplane.client.request import BodyTooLarge, Handler, Request, Response, StreamResponse
 
 __all__ = ["BODY_LIMIT_BYTES", "Listener", "ListenerConfig", "PortUnavailable", "bind"]
+
+log = logs.get(__name__)
 
 BODY_LIMIT_BYTES = 3 * 1024 * 1024
 """Kubernetes' MaxRequestBodyBytes: an object of 1.5 MiB, twice, in JSON."""
@@ -48,10 +54,14 @@ class PortUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerConfig:
-    """``tls`` None: plain HTTP (tests). ``body_limit_bytes``: of one request's body."""
+    """``tls`` None: plain HTTP (tests). ``body_limit_bytes``: of one request's body. ``keep_alive_seconds``: how long
+    a connection may be idle. ``direct``: whether requests that
+    come whole are answered on the short road (``direct.py``); the answers are the same."""
 
     tls: ssl.SSLContext | None
     body_limit_bytes: int = BODY_LIMIT_BYTES
+    keep_alive_seconds: float = KEEP_ALIVE_SECONDS
+    direct: bool = True
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -82,8 +92,9 @@ class Listener:
     """
 
     def __init__(self, listening: socket.socket, handler: Handler, config: ListenerConfig) -> None:
-        self._socket, self._handler, self._config = listening, handler, config
-        self._owner = Owner("listener")
+        self._socket, self.handler, self._config = listening, handler, config
+        self.body_limit_bytes = config.body_limit_bytes
+        self._owner, self.requests = Owner("listener"), Owner("listener")
         self._compressor = Compressor()
         self._sinks: set[ConnectionSink] = set()
         self._server: ConnectionServer | None = None
@@ -102,7 +113,8 @@ class Listener:
         """Begin to take connections. On the loop, once."""
         self._server = ConnectionServer(
             self._serve,
-            keepalive_timeout=KEEP_ALIVE_SECONDS,
+            road=(lambda connection: DirectRoad(connection, self)) if self._config.direct else None,
+            keepalive_timeout=self._config.keep_alive_seconds,
             tcp_keepalive=False,  # the acceptor sets its own
             access_log=None,
             max_line_size=HEAD_LIMIT_BYTES,
@@ -130,31 +142,58 @@ class Listener:
         if self._server is not None:
             self._server.pre_shutdown()  # idle connections end at once, the others with their answer
             await self._server.shutdown(seconds)
+        await self.requests.close()
         self._compressor.close()
+
+    def request(
+        self,
+        connection: Connection,
+        method: str,
+        target: str,
+        headers: CIMultiDict[str] | CIMultiDictProxy[str],
+        body: bytes = b"",
+        *,
+        read: Callable[[], Awaitable[bytes]] | None = None,
+    ) -> Request:
+        """Our Request. ``target``: origin form, raw. ``read``: reads the body, where it has not come yet."""
+        path, _, query = target.partition("?")
+        return Request(
+            method,
+            unquote(path) if "%" in path else path,
+            query_string=query,
+            headers=headers,
+            peer=connection.peer,
+            remote=connection.remote,
+            received_at=monotonic(),
+            body=body,
+            read=read,
+        )
+
+    def answer(self, response: Response, *, close: bool = False) -> CompleteAnswer | StreamAnswer:
+        """The answer that writes ``response``; ``close``: the connection ends with it in any case."""
+        closing = close or self.closing
+        if isinstance(response, StreamResponse):
+            return StreamAnswer(response, closing=closing, opened=self._sinks.add, ended=self._sinks.discard)
+        return CompleteAnswer(response, self._compressor, closing=closing)
+
+    def failed(self, error: Exception) -> Response:
+        """Nothing above lets an exception through; if it does, it is ours to explain."""
+        log.error("request failed outside of the filters", exc_info=error)
+        return Response(500, b"500 Internal Server Error", content_type="text/plain; charset=utf-8")
 
     async def _serve(self, raw: BaseRequest) -> AiohttpResponse:
         connection = raw.protocol
         assert isinstance(connection, Connection)
-        response = await self._handler(self._request(raw, connection))
-        if isinstance(response, StreamResponse):
-            return StreamAnswer(response, closing=self.closing, opened=self._sinks.add, ended=self._sinks.discard)
-        return CompleteAnswer(response, self._compressor, closing=self.closing)
-
-    def _request(self, raw: BaseRequest, connection: Connection) -> Request:
         target = raw.raw_path
         if not target.startswith("/"):  # absolute form, as sent to proxies
             target = raw.rel_url.raw_path_qs
-        path, _, query = target.partition("?")
-        return Request(
-            raw.method,
-            unquote(path) if "%" in path else path,
-            query_string=query,
-            headers=raw.headers,
-            peer=connection.peer,
-            remote=connection.remote,
-            received_at=monotonic(),
-            read=_Body(raw, self._config.body_limit_bytes).read if raw.body_exists else None,
-        )
+        read = _Body(raw, self.body_limit_bytes).read if raw.body_exists else None
+        request = self.request(connection, raw.method, target, raw.headers, read=read)
+        try:
+            response = await self.handler(request)
+        except Exception as error:  # noqa: BLE001  # the outermost frame of a request
+            return self.answer(self.failed(error), close=True)
+        return self.answer(response)
 
 
 class _Body:

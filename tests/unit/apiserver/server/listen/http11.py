@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from controlplane.apiserver.server.listen import Listener, ListenerConfig, bind
+from controlplane.apiserver.server.listen import BODY_LIMIT_BYTES, Listener, ListenerConfig, bind
 from controlplane.client.request import Handler
 
 __all__ = ["Answer", "Wire", "serving"]
@@ -89,10 +89,22 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    handler: Handler, *, server_tls: ssl.SSLContext | None = None, client_tls: ssl.SSLContext | None = None
+    handler: Handler,
+    *,
+    server_tls: ssl.SSLContext | None = None,
+    client_tls: ssl.SSLContext | None = None,
+    direct: bool = True,
+    body_limit_bytes: int = BODY_LIMIT_BYTES,
+    keep_alive_seconds: float = 10.0,
 ) -> AsyncIterator[Served]:
     """Serve ``handler`` on a free port inside the block."""
-    listener = Listener(bind("127.0.0.1", 0), handler, ListenerConfig(tls=server_tls))
+    listener = Listener(
+        bind("127.0.0.1", 0),
+        handler,
+        ListenerConfig(
+            tls=server_tls, direct=direct, body_limit_bytes=body_limit_bytes, keep_alive_seconds=keep_alive_seconds
+        ),
+    )
     listener.start()
     try:
         yield Served(listener, client_tls)

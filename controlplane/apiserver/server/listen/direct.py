@@ -1,0 +1,194 @@
+"""The short road: a request that came whole and with known headers is answered from where its bytes were received.
+
+The same handler, the same answers: only aiohttp's parser, its request object and its tasks are left out, which cost
+more than all filters together. What the handler does before it first waits is done at once; if it has to wait, or the
+answer is a stream or a large one, the rest is a task and the connection takes nothing else until that has ended.
+
+Everything else goes the ordinary road: bytes that are not exactly one whole request, unknown headers (the parser says
+what they mean, once), HEAD, HTTP/1.0, chunked bodies, upgrades, bodies that are still coming. A connection of which it
+cannot be told where the next request begins stays on the ordinary road.
+
+Why, and what it costs: docs/decisions/0005-get-from-the-protocol.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from aiohttp.http import HttpVersion, HttpVersion11
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from controlplane.apiserver.server.listen.answers import CompleteAnswer, StreamAnswer, one_write
+from controlplane.apiserver.server.listen.known_heads import Found, KnownHeads
+from controlplane.base import logs
+from controlplane.base.eager import Rest, first_step
+from controlplane.base.tasks import Owner
+from controlplane.client.request import Handler, Request, Response
+
+if TYPE_CHECKING:
+    from controlplane.apiserver.server.listen.connection import Connection
+
+__all__ = ["DirectRoad", "Front"]
+
+log = logs.get(__name__)
+
+UNKNOWN = -1
+
+
+class Front(Protocol):
+    """The listener, as its connections see it. ``closing``: answers ask clients to close their connections."""
+
+    closing: bool
+    body_limit_bytes: int
+    handler: Handler
+    requests: Owner
+    """Of the tasks of requests that had to wait."""
+
+    def request(
+        self,
+        connection: Connection,
+        method: str,
+        target: str,
+        headers: CIMultiDict[str] | CIMultiDictProxy[str],
+        body: bytes,
+    ) -> Request: ...
+
+    def answer(self, response: Response, *, close: bool = False) -> CompleteAnswer | StreamAnswer: ...
+
+    def failed(self, error: Exception) -> Response:
+        """The answer where a handler raised, which the filters do not let happen; it closes the connection."""
+
+
+class _Exchange:
+    """What answers need to know of a request and its connection."""
+
+    __slots__ = ("headers", "keep_alive", "method", "protocol", "raw_path")
+
+    version: HttpVersion = HttpVersion11
+
+    def __init__(self, connection: Connection, found: Found) -> None:
+        self.protocol = connection
+        self.method, self.raw_path, self.headers = found.method, found.target, found.headers
+        self.keep_alive = True
+
+    @property
+    def transport(self) -> asyncio.Transport | None:
+        return self.protocol.transport
+
+
+class DirectRoad:
+    """The short road of one connection. ``busy`` while a request's task is under way."""
+
+    __slots__ = ("_connection", "_front", "_heads", "_held", "_owed", "_task", "busy")
+
+    def __init__(self, connection: Connection, front: Front) -> None:
+        self._connection, self._front = connection, front
+        self._heads = KnownHeads()
+        self._owed = 0  # bytes of a body that the ordinary road is still to get, or UNKNOWN
+        self._held = b""
+        self._task: asyncio.Task[None] | None = None
+        self.busy = False
+
+    def take(self, data: bytes) -> bool:
+        """Answer the request that ``data`` is, if it can be told that it is one. The connection is idle."""
+        if self._owed:
+            return False
+        found = self._heads.find(data)
+        if found is None:
+            return False
+        connection, front = self._connection, self._front
+        body = data[found.body_at :]
+        if len(body) > front.body_limit_bytes:
+            return False
+        try:
+            outcome = first_step(
+                front.handler, front.request(connection, found.method, found.target, found.headers, body)
+            )
+        except asyncio.CancelledError:
+            connection.force_close()
+            return True
+        except Exception as error:  # noqa: BLE001  # the outermost frame of a request: logged there, answered here
+            self._write(front.failed(error), close=True)
+            return True
+        if isinstance(outcome, Rest) or not self._write(outcome):
+            self._begin(outcome, _Exchange(connection, found))
+        return True
+
+    def passed(self, data: bytes, message: object | None) -> None:
+        """Keep count of what the ordinary road was given. ``message``: what its parser made of it, if it found
+        exactly one request beginning in it."""
+        if self._owed > 0:
+            self._owed -= len(data)
+            if self._owed < 0:
+                self._owed = UNKNOWN
+        elif self._owed == 0:
+            missing = self._heads.learn(data, message) if message is not None else None
+            self._owed = UNKNOWN if missing is None else missing
+
+    def hold(self, data: bytes) -> None:
+        """Keep what comes while a request is under way, and ask for no more."""
+        self._held += data
+        transport = self._connection.transport
+        if transport is not None:
+            transport.pause_reading()
+
+    def lost(self) -> None:
+        """The client has gone: nobody waits for the answer."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _write(self, response: Response, *, close: bool = False) -> bool:
+        """Write a small complete answer; False: it is another kind."""
+        connection, front = self._connection, self._front
+        transport = connection.transport
+        if transport is None:
+            return True
+        closes, written = one_write(response, close=close or front.closing)
+        if written is None:
+            return False
+        transport.write(written)
+        if closes:
+            connection.force_close()
+        else:
+            connection.answered()
+        return True
+
+    def _begin(self, outcome: Response | Rest[Response], exchange: _Exchange) -> None:
+        self.busy = True
+        self._connection.under_way()
+        context = outcome.context if isinstance(outcome, Rest) else None
+        self._task = self._front.requests.start(self._finish(outcome, exchange), name="request", context=context)
+
+    async def _finish(self, outcome: Response | Rest[Response], exchange: _Exchange) -> None:
+        keep = False
+        try:
+            try:
+                response, failed = (await outcome if isinstance(outcome, Rest) else outcome), False
+            except Exception as error:  # noqa: BLE001  # as in take()
+                response, failed = self._front.failed(error), True
+            answer = self._front.answer(response, close=failed)
+            await answer.prepare(exchange)
+            keep = answer.keep_alive
+        except ConnectionError as error:
+            log.debug("client has gone", path=exchange.raw_path, error=error)
+        finally:
+            self._ended(keep=keep)
+
+    def _ended(self, *, keep: bool) -> None:
+        connection = self._connection
+        self._task, self.busy = None, False
+        connection.request_ended()
+        if not keep or connection.closing:
+            connection.force_close()
+            return
+        connection.answered()
+        if self._held:
+            asyncio.get_running_loop().call_soon(self._release)
+
+    def _release(self) -> None:
+        data, self._held = self._held, b""
+        transport = self._connection.transport
+        if transport is not None:
+            transport.resume_reading()
+            self._connection.data_received(data)
