@@ -43,23 +43,24 @@ def schemas_of(folded: Obj) -> Iterator[Obj]:
             yield holder["openAPIV3Schema"]
 
 
+_SCHEMA_KEYWORDS = frozenset({"allOf", "anyOf", "oneOf", "not", "items", "additionalProperties", "additionalItems"})
+_SCHEMAS_BY_NAME = frozenset({"properties", "patternProperties", "definitions", "dependencies"})
+
+
 def walk_schema(schema: Obj) -> Iterator[Obj]:
     """A schema and all inside it."""
-    yield schema
-    for keyword in ("allOf", "anyOf", "oneOf"):
-        for inner in schema.get(keyword) or ():
-            yield from walk_schema(inner)
-    for keyword in ("not", "items", "additionalProperties", "additionalItems"):
-        inner = schema.get(keyword)
-        if isinstance(inner, dict):
-            yield from walk_schema(inner)
-        elif isinstance(inner, list):
-            for one in inner:
-                yield from walk_schema(one)
-    for keyword in ("properties", "patternProperties", "definitions", "dependencies"):
-        for inner in (schema.get(keyword) or {}).values():
-            if isinstance(inner, dict):
-                yield from walk_schema(inner)
+    waiting = [schema]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        for keyword, value in one.items():
+            if keyword in _SCHEMAS_BY_NAME:
+                waiting.extend(inner for inner in value.values() if type(inner) is dict)
+            elif keyword in _SCHEMA_KEYWORDS:
+                if type(value) is dict:
+                    waiting.append(value)
+                elif type(value) is list:
+                    waiting.extend(value)
 
 
 def some_schema(folded: Obj, holds: Callable[[Obj], bool]) -> bool:
