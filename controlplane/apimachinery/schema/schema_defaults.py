@@ -6,6 +6,7 @@ Source: kubernetes/apiextensions-apiserver ``pkg/apiserver/schema/defaulting/val
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from controlplane.apimachinery.codec.json import dumps, loads
@@ -23,55 +24,62 @@ _Surround = Callable[[Any], Any]
 """Puts a value where it would stand in the object around it, up to the next root."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a schema stands. ``root``: the schema of the object it is in; ``in_meta``: below that object's metadata,
+    kind or apiVersion; ``plain``: parts without defaults; ``pruned``: unknown fields in defaults are wrong."""
+
+    root: Obj
+    surround: _Surround
+    plain: frozenset[int]
+    pruned: bool
+    in_meta: bool = False
+
+    def item(self) -> _Place:
+        return replace(self, surround=lambda value: self.surround([value]))
+
+    def field(self, name: str, *, is_meta: bool) -> _Place:
+        return replace(self, surround=lambda value: self.surround({name: value}), in_meta=self.in_meta or is_meta)
+
+
 def _new_object(value: Any) -> Any:
     return {**value, "apiVersion": "validation/v1", "kind": "Validation"} if isinstance(value, dict) else value
 
 
-def default_errors(schema: Obj, path: str, *, pruned: bool = True) -> list[FieldError]:
-    """What is wrong with the defaults of a structural schema. ``pruned``: unknown fields are wrong, too."""
-    return list(_walk(schema, path, root=schema, surround=_new_object, in_meta=False, pruned=pruned, is_root=True))
+def default_errors(
+    schema: Obj, path: str, *, pruned: bool = True, plain: frozenset[int] = frozenset()
+) -> list[FieldError]:
+    """What is wrong with the defaults of a structural schema. ``pruned``: unknown fields are wrong, too. ``plain``: its
+    plain parts (``plain.plain_parts``), which have no defaults."""
+    return list(_walk(schema, path, _Place(schema, _new_object, plain, pruned), is_root=True))
 
 
-def _walk(
-    schema: Obj, path: str, *, root: Obj, surround: _Surround, in_meta: bool, pruned: bool, is_root: bool = False
-) -> Iterator[FieldError]:
+def _walk(schema: Obj, path: str, place: _Place, *, is_root: bool = False) -> Iterator[FieldError]:
     embedded = is_root or bool(schema.get("x-kubernetes-embedded-resource"))
     if embedded:
-        in_meta, surround, root = False, _new_object, schema
+        place = _Place(schema, _new_object, place.plain, place.pruned)
     default = schema.get("default")
     if default is not None:
-        yield from _check(
-            schema, default, f"{path}.default", root=root, surround=surround, in_meta=in_meta, pruned=pruned
-        )
+        yield from _check(schema, default, f"{path}.default", place)
     items = schema.get("items")
-    if isinstance(items, dict):
-        yield from _walk(
-            items, f"{path}.items", root=root, surround=lambda v: surround([v]), in_meta=in_meta, pruned=pruned
-        )
+    if isinstance(items, dict) and id(items) not in place.plain:
+        yield from _walk(items, f"{path}.items", place.item())
     for name, inner in (schema.get("properties") or {}).items():
-        yield from _walk(
-            inner,
-            f"{path}.properties[{name}]",
-            root=root,
-            surround=lambda v, name=name: surround({name: v}),  # type: ignore[misc]  # a default argument
-            in_meta=in_meta or (embedded and name in META_FIELDS),
-            pruned=pruned,
-        )
+        if id(inner) not in place.plain:
+            below = place.field(name, is_meta=embedded and name in META_FIELDS)
+            yield from _walk(inner, f"{path}.properties[{name}]", below)
 
 
-def _check(
-    schema: Obj, default: Any, path: str, *, root: Obj, surround: _Surround, in_meta: bool, pruned: bool
-) -> Iterator[FieldError]:
+def _check(schema: Obj, default: Any, path: str, place: _Place) -> Iterator[FieldError]:
     node = Node(schema)
     copy = loads(dumps(default))
-    if in_meta:
-        whole = surround(copy)
-        fault = coerce_embedded(whole, Node(root, embedded=True), "", [])
+    if place.in_meta:
+        fault = coerce_embedded(place.surround(copy), Node(place.root, embedded=True), "", [])
         if fault is not None:
             yield invalid(path, default, f"must result in valid metadata: {fault}")
             return
     else:
-        if pruned and prune(copy, node):
+        if place.pruned and prune(copy, node):
             yield invalid(path, default, "must not have unknown fields")
         copy = loads(dumps(default))
         fault = coerce_embedded(copy, node, path, [])

@@ -67,7 +67,7 @@ def validation_errors(holder: Obj | None, path: str, strictness: Strictness, *, 
         unsupported = unsupported_keyword(schema, plain)
         if not unsupported:
             errors += structural_errors(schema, at, plain) or default_errors(
-                schema, at, pruned=strictness.pruned_defaults
+                schema, at, pruned=strictness.pruned_defaults, plain=plain
             )
     errors += _schema_errors(schema, at, _Context(strictness, plain), is_root=True)
     if unsupported and not errors:
