@@ -70,7 +70,16 @@ def searcher(pattern: str) -> Search:
     return _compiled(pattern)
 
 
+_REPEATS = re.compile(r"\{([0-9]+)(?:,([0-9]*))?\}")
+_MAX_REPEATS = 4000
+"""Of counted repetitions together: RE2 takes the square of it to compile, 20 ms at this. Go has no such bound, but
+people do not come near it."""
+
+
 def _compiled(pattern: str) -> Search:
+    repeats = sum(int(most or least) for least, most in _REPEATS.findall(pattern))
+    if repeats > _MAX_REPEATS:
+        raise PatternError(f"error parsing regexp: expression too large: `{pattern}`")
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MEMORY_BYTES

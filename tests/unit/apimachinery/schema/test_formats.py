@@ -82,6 +82,7 @@ def test_patterns_mean_what_they_mean_in_re2(pattern: str, text: str, found: boo
         ("*", "missing argument to repetition operator: `*`"),
         ("a(?=b)", "invalid or unsupported Perl syntax: `(?=`"),
         (r"\1", r"invalid escape sequence: `\1`"),
+        ("[a-z]{1,1000}" * 50, "expression too large"),
     ],
 )
 def test_what_is_no_pattern_is_told_in_gos_words(pattern: str, text: str) -> None:
