@@ -21,6 +21,7 @@ from controlplane.apimachinery.codec.protobuf import Message
 from controlplane.apimachinery.duration import human_age
 from controlplane.apimachinery.identity import GVK, GVR, GroupResource, Obj
 from controlplane.apimachinery.schema.decode import ObjectDecoder
+from controlplane.apimachinery.user import UserInfo
 from controlplane.apimachinery.validation.field import FieldError
 
 __all__ = [
@@ -92,6 +93,9 @@ class Strategy:
     who need the rule of the name alone.
     ``held``: something other than ``metadata.finalizers`` keeps a deleted object (a namespace's ``spec.finalizers``).
     ``begin_deletion``: change the object when its deletion begins and it is held (a namespace turns Terminating).
+    ``reset_fields``: dotted paths of what ``prepare_for_create`` and ``prepare_for_update`` reset, so that nobody can
+    own it through this path (``status``, where there is a status subresource).
+    ``record_user``: write who creates the object into it, after mutating admission (a certificate request's requester).
     """
 
     default: Callable[[Obj], None] = _nothing
@@ -105,6 +109,8 @@ class Strategy:
     validate_name: Callable[[str, bool], Sequence[str]] | None = None
     held: Callable[[Obj], bool] = _false
     begin_deletion: Callable[[Obj], None] = _nothing
+    reset_fields: tuple[str, ...] = ()
+    record_user: Callable[[Obj, UserInfo], None] | None = None
     create_on_update: bool = False
     unconditional_update: bool = True
     ttl_seconds: Callable[[Obj], int] | None = None
@@ -228,6 +234,9 @@ class Resource:
 
     ``key_prefix``: where its objects are kept, below the store's prefix, without slashes at either end: ``configmaps``
     for kube-apiserver's native resources, ``group/plural`` for all others.
+    ``stored_group``: the group in whose form (and ``storage_version``) objects are stored, if it is not the resource's
+    own: another resource has the same objects under the same ``key_prefix`` (events). ``convert`` gives an object (its
+    apiVersion says its form) in the form of another apiVersion; it may share parts.
     ``attributes``: the selectable fields of an object; ``field_labels``: their names (the allowed field selectors).
     ``volatile``: churns so much that its history has a ring budget of its own (events, leases).
     ``native``: a compiled-in kind: stored with its kind first, and without kind and apiVersion in the items of lists. A
@@ -245,6 +254,8 @@ class Resource:
     storage_version: str
     key_prefix: str
     list_kind: str = ""
+    stored_group: str | None = None
+    convert: Callable[[Obj, str], Obj] | None = None
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = STANDARD_VERBS
@@ -259,7 +270,7 @@ class Resource:
     def __post_init__(self) -> None:
         if not self.list_kind:
             object.__setattr__(self, "list_kind", self.kind + "List")
-        if self.storage_version not in {v.name for v in self.versions}:
+        if self.stored_group is None and self.storage_version not in {v.name for v in self.versions}:
             raise ValueError(f"{self.gr}: storage version {self.storage_version!r} is not one of its versions")
 
     @property
@@ -268,6 +279,12 @@ class Resource:
 
     def gvk(self, version: str) -> GVK:
         return GVK(self.group, version, self.kind)
+
+    @property
+    def storage_gvk(self) -> GVK:
+        """As what objects are stored."""
+        group = self.group if self.stored_group is None else self.stored_group
+        return GVK(group, self.storage_version, self.kind)
 
     def gvr(self, version: str) -> GVR:
         return GVR(self.group, version, self.plural)
@@ -278,7 +295,7 @@ class Resource:
 
     def storage_version_hash(self) -> str:
         """What discovery tells clients about the stored form: the same on all servers that store it alike."""
-        return storage_version_hash(GVK(self.group, self.storage_version, self.kind))
+        return storage_version_hash(self.storage_gvk)
 
     def subresource(self, name: str) -> Subresource | None:
         return next((s for s in self.subresources if s.name == name), None)

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import gc
 import sys
+from contextlib import suppress
+from importlib import import_module
+from threading import Thread
 from time import perf_counter
 
 from controlplane.base.memory import keep_freed_memory
 
-__all__ = ["NOTICEABLE_SECONDS", "begin", "serving"]
+__all__ = ["NOTICEABLE_SECONDS", "begin", "import_aside", "serving"]
 
 SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter while another wants it. By default 5 ms, which the loop would wait for the
@@ -36,6 +39,17 @@ def begin() -> None:
     gc.disable()
     sys.setswitchinterval(SWITCH_SECONDS)
     keep_freed_memory()
+
+
+def import_aside(module: str) -> None:
+    """Import a module in a thread. Whoever imports it meanwhile waits for it; whoever does later has it. Where it cannot
+    be imported, they are told."""
+
+    def load() -> None:
+        with suppress(ImportError):
+            import_module(module)
+
+    Thread(target=load, name=f"import-{module}", daemon=True).start()
 
 
 def serving() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 
-from controlplane.apimachinery.codec import yaml
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.client.negotiation import YAML, Answer
 from controlplane.client.request import Request, Response
@@ -33,6 +32,8 @@ def wants_pretty(request: Request) -> bool:
 def encode(request: Request, value: Any, answer: Answer, *, ready: bytes | None = None) -> bytes:
     """A value as JSON or YAML; ``ready`` is its compact JSON, if there is one already."""
     if answer.media_type == YAML:
+        from controlplane.apimachinery.codec import yaml  # late: a twelfth of all imports, and few ask for it
+
         return yaml.dumps(value)
     if answer.pretty or wants_pretty(request):
         return orjson.dumps(value, option=orjson.OPT_INDENT_2)

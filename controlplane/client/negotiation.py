@@ -29,6 +29,7 @@ __all__ = [
     "Answer",
     "Conversion",
     "Form",
+    "accepted_types",
     "body_type",
     "find",
     "is_protobuf",
@@ -168,6 +169,11 @@ def _clauses(accept: str) -> list[_Clause]:
         clauses.append(_Clause(kind, subtype, parameters, quality))
     clauses.sort(key=lambda c: (-c.quality, c.kind == "*", c.subtype == "*"))
     return clauses
+
+
+def accepted_types(accept: str) -> list[tuple[str, str]]:
+    """The media types of an Accept header, best first, each in its two parts (``*`` for any)."""
+    return [(clause.kind, clause.subtype) for clause in _clauses(accept)]
 
 
 def _not_produced(known: tuple[str, ...]) -> APIError:

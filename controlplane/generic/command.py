@@ -68,6 +68,7 @@ def serve_command(
         argv: the command line without the program's name.
     """
     process.begin()
+    process.import_aside("aiohttp")  # reads the system's CA certificates meanwhile, without holding the interpreter
     loaded = load_options(model, argv, program=program, usage=usage)
     if isinstance(loaded, int):
         return loaded
@@ -119,6 +120,7 @@ async def _serve(config: CompletedConfig, program: str) -> None:
         print(f"{program}: serving {running.url}; kubeconfig: {running.kubeconfig or 'none'}", flush=True)  # noqa: T201
         log.info("serving", url=running.url, store=config.store, pid=os.getpid())
         process.serving()
+        process.import_aside("controlplane.apimachinery.codec.yaml")  # so that the first to send YAML need not wait
         async with LagMonitor():
             await stop.wait()
         log.info("shutting down")

@@ -6,8 +6,9 @@ adds resources, admission plugins, controllers, filters, routes, authenticators 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from controlplane.apiextensions.source import CUSTOM_RESOURCES
@@ -31,7 +32,19 @@ from controlplane.storage.kv.backends import KVOptions
 
 __all__ = ["GROUP_PRIORITIES", "SOURCES", "CompletedConfig", "Config", "ConfigError", "config_of"]
 
-GROUP_PRIORITIES: Mapping[str, int] = {"": 18000, "apiextensions.k8s.io": 16700, "coordination.k8s.io": 16500}
+GROUP_PRIORITIES: Mapping[str, int] = {
+    "apiregistration.k8s.io": 20001,
+    "": 18000,
+    "events.k8s.io": 17750,
+    "authentication.k8s.io": 17700,
+    "authorization.k8s.io": 17600,
+    "certificates.k8s.io": 17300,
+    "rbac.authorization.k8s.io": 17000,
+    "apiextensions.k8s.io": 16700,
+    "admissionregistration.k8s.io": 16700,
+    "coordination.k8s.io": 16500,
+    "flowcontrol.apiserver.k8s.io": 16100,
+}
 """Order of groups in discovery; kube-apiserver's own numbers."""
 
 
@@ -103,7 +116,8 @@ class Config:
             ConfigError: two resources under one name, a certificate without its key.
         """
         _check_unique("resource", [str(resource.gr) for resource in self.resources])
-        _check_unique("store key prefix", [resource.key_prefix for resource in self.resources])
+        own = [resource.key_prefix for resource in self.resources if resource.stored_group is None]
+        _check_unique("store key prefix", own)
         _check_unique("controller", [controller.name for controller in self.controllers])
         if bool(self.cert_file) != bool(self.key_file):
             raise ConfigError("cert_file and key_file must be given together")
@@ -138,7 +152,11 @@ def config_of(options: GenericOptions) -> Config:
         token_auth_file=authentication.token_auth_file,
         anonymous=authentication.anonymous_auth,
         authorization_modes=options.authorization.authorization_mode,
-        resources=[resource for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],
+        resources=[
+            _kept_for(options.event_ttl, resource) if resource.plural == "events" else resource
+            for resource in BUILTIN
+            if f"resources.{resource.plural}" in toggles.on
+        ],
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         run_controllers=options.controllers.enabled,
         request_seconds=requests.request_timeout,
@@ -152,6 +170,12 @@ def config_of(options: GenericOptions) -> Config:
         cors_origins=serving.cors_origins,
         notes=toggles.explain(),
     )
+
+
+def _kept_for(seconds: float, resource: Resource) -> Resource:
+    """A resource whose objects end by themselves, ``seconds`` after their last write; 0 is never."""
+    whole = math.ceil(seconds)
+    return replace(resource, strategy=replace(resource.strategy, ttl_seconds=lambda _obj: whole))
 
 
 def _check_unique(what: str, names: list[str]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.options import (
     AuthenticationOptions,
     AuthorizationOptions,
@@ -15,7 +16,7 @@ from controlplane.apiserver.options import (
     ServingOptions,
     StorageOptions,
 )
-from controlplane.base.options import OptionGroup, Problem, group, option
+from controlplane.base.options import Duration, OptionGroup, Problem, group, option
 from controlplane.generic.toggles import Resolved, Toggle, resolve, toggle_problems
 
 __all__ = ["TOGGLES", "ControllerOptions", "GenericOptions", "ResourceOptions"]
@@ -24,11 +25,43 @@ __all__ = ["TOGGLES", "ControllerOptions", "GenericOptions", "ResourceOptions"]
 class ResourceOptions(OptionGroup):
     """Which built-in resources are served. What is off is gone: routes, discovery, controllers."""
 
+    apiservices: bool | None = option(None, description="serve apiservices (default true)")
     namespaces: bool | None = option(None, description="serve namespaces (default true)")
     configmaps: bool | None = option(None, description="serve configmaps (default true)")
+    events: bool | None = option(None, description="serve events, in both groups (default true)")
+    resourcequotas: bool | None = option(None, description="serve resourcequotas (default true)")
+    secrets: bool | None = option(None, description="serve secrets (default true)")
+    serviceaccounts: bool | None = option(None, description="serve serviceaccounts (default true)")
+    certificatesigningrequests: bool | None = option(
+        None, description="serve certificatesigningrequests (default true)"
+    )
+    roles: bool | None = option(None, description="serve roles (default true)")
+    rolebindings: bool | None = option(None, description="serve rolebindings (default true)")
+    clusterroles: bool | None = option(None, description="serve clusterroles (default true)")
+    clusterrolebindings: bool | None = option(None, description="serve clusterrolebindings (default true)")
     leases: bool | None = option(None, description="serve leases (default true)")
     customresourcedefinitions: bool | None = option(
         None, description="serve customresourcedefinitions and what they define (default true)"
+    )
+    flowschemas: bool | None = option(None, description="serve flowschemas (default true)")
+    prioritylevelconfigurations: bool | None = option(
+        None, description="serve prioritylevelconfigurations (default true)"
+    )
+    validatingwebhookconfigurations: bool | None = option(
+        None, description="serve validatingwebhookconfigurations (default true)"
+    )
+    mutatingwebhookconfigurations: bool | None = option(
+        None, description="serve mutatingwebhookconfigurations (default true)"
+    )
+    validatingadmissionpolicies: bool | None = option(
+        None, description="serve validatingadmissionpolicies (default true)"
+    )
+    validatingadmissionpolicybindings: bool | None = option(
+        None, description="serve validatingadmissionpolicybindings (default true)"
+    )
+    mutatingadmissionpolicies: bool | None = option(None, description="serve mutatingadmissionpolicies (default true)")
+    mutatingadmissionpolicybindings: bool | None = option(
+        None, description="serve mutatingadmissionpolicybindings (default true)"
     )
 
 
@@ -40,13 +73,18 @@ class ControllerOptions(OptionGroup):
     )
 
 
+_NAMESPACES = "resources.namespaces"
+
 TOGGLES = (
-    Toggle("resources.namespaces"),
-    Toggle("resources.configmaps", needs=("resources.namespaces",)),
-    Toggle("resources.leases", needs=("resources.namespaces",)),
-    Toggle("resources.customresourcedefinitions", needs=("resources.namespaces",)),
+    Toggle(_NAMESPACES),
+    *(
+        Toggle(f"resources.{plural}", needs=(_NAMESPACES,) if namespaced else ())
+        for plural, namespaced in {resource.plural: resource.namespaced for resource in BUILTIN}.items()
+        if plural != "namespaces"
+    ),
+    Toggle("resources.customresourcedefinitions"),
 )
-"""Each after what it needs."""
+"""Each after what it needs: what is in namespaces needs them. Resources of one name in two groups share one."""
 
 
 class GenericOptions(OptionGroup):
@@ -60,6 +98,9 @@ class GenericOptions(OptionGroup):
     resources: ResourceOptions = group(ResourceOptions)
     controllers: ControllerOptions = group(ControllerOptions)
     logs: LogOptions = group(LogOptions)
+    event_ttl: Duration = option(
+        3600.0, flag="event-ttl", ge=0, description="how long an event is kept after its last write; 0 is forever"
+    )
     write_kubeconfig: str = option(
         "",
         flag="write-kubeconfig",

@@ -22,6 +22,7 @@ from controlplane.apiserver.authentication.api import Authenticator
 from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
+from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
 from controlplane.apiserver.registry.table import TableHolder, build_table
@@ -29,6 +30,7 @@ from controlplane.apiserver.server.config import ServerConfig
 from controlplane.apiserver.server.health import HealthCheck
 from controlplane.apiserver.server.hooks import HookContext
 from controlplane.apiserver.server.listen import PortUnavailable, bind
+from controlplane.apiserver.server.routes import openapi_routes
 from controlplane.apiserver.server.server import PreparedServer, Server
 from controlplane.base import logs
 from controlplane.base.tls.context import TLSFilesError
@@ -217,6 +219,7 @@ class ControlPlane:
             sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
+        openapi = OpenAPI(self.tables, product=config.version.release, clock=config.clock)
         store = HealthCheck("etcd", lambda: parts.mirror.not_ready_reason or None, group="etcd")
         return Server(
             ServerConfig(
@@ -230,7 +233,7 @@ class ControlPlane:
                 catch_up=self._catch_up,
                 tls=parts.credentials.tls.context,
                 filters=config.filters,
-                routes=config.routes,
+                routes=[*config.routes, *openapi_routes(openapi)],
                 live_checks=[store],
                 ready_checks=[store._replace(name="etcd-readiness")],
                 version=config.version,

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.bench import rows_http, rows_reference, rows_size
+from tests.bench import bench_openapi, rows_http, rows_reference, rows_size
 from tests.bench.report import Row
 
 ROWS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -22,6 +22,7 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "create-etcd": rows_http.create_etcd,
     "watch-memory": rows_size.watch_memory,
     "readiness": rows_size.readiness,
+    "openapi": bench_openapi.openapi,
     "idle-memory": rows_size.idle_memory,
     "100000": rows_size.hundred_thousand,
     "reference": rows_reference.against_reference,

@@ -45,7 +45,8 @@ class MalformedProtobuf(ValueError):
 
 class Field(NamedTuple):
     """One field. ``read`` makes its JSON value from the wire's (an int, or bytes); ``many``: it repeats; ``pairs``: it
-    is a map. ``kept``: also an empty value says something."""
+    is a map. ``kept``: also an empty value says something.
+    Without a name it is a message whose fields stand in its place."""
 
     name: str
     read: Callable[[Any], Any]
@@ -152,6 +153,8 @@ def _read(raw: bytes, message: Message) -> Obj:
         if field.pairs:
             entry = dict(_fields(_bytes(value)))
             obj.setdefault(field.name, {})[text(entry.get(1, b""))] = field.read(entry.get(2, b""))
+        elif not field.name:
+            obj.update(field.read(value))
         elif field.many:
             obj.setdefault(field.name, []).append(field.read(value))
         else:

@@ -15,8 +15,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Protocol
 
+from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GVK, Obj
-from controlplane.apimachinery.schema.native import DEFINITION, GO_TYPE, POINTER, UNION
+from controlplane.apimachinery.quantity import QuantityError, parse_quantity
+from controlplane.apimachinery.schema.native import ALWAYS, DEFINITION, GO_TYPE, POINTER, QUANTITY, UNION
 from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apimachinery.schema.scalars import normalize_base64, normalize_micro_time, normalize_time
 
@@ -159,6 +161,8 @@ def _scalar(schema: Obj) -> _Decode:
             return _time(normalize_time)
         case ("string", "byte", _):
             return _base64
+        case ("string", _, go_type) if go_type == QUANTITY:
+            return _quantity
         case ("string", _, _):
             return _string(schema.get(GO_TYPE, "string"))
         case ("integer", format_, _):
@@ -272,6 +276,17 @@ def _base64(value: Any, _path: str, _unknown: list[str]) -> Any:
         raise DecodeError(str(e)) from None
 
 
+def _quantity(value: Any, _path: str, _unknown: list[str]) -> Any:
+    if type(value) is bool or not isinstance(value, (str, int, float)):
+        shown = "true" if value is True else "false" if value is False else dumps(value).decode()
+    else:
+        shown = value if isinstance(value, str) else str(value)
+    try:
+        return str(parse_quantity(shown))
+    except QuantityError as e:
+        raise DecodeError(str(e)) from None
+
+
 def _anything(value: Any, _path: str, _unknown: list[str]) -> Any:
     return value
 
@@ -294,7 +309,7 @@ def _array(schema: Obj) -> _Decode:
 def _mapping(schema: Obj) -> _Decode:
     values = schema["additionalProperties"]
     value_type, decode_value, zero = _go_type(values), _compile(values), _zero(values)
-    plain_strings = values.get("type") == "string" and "format" not in values
+    plain_strings = values.get("type") == "string" and "format" not in values and values.get(GO_TYPE) != QUANTITY
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if type(value) is not dict:
@@ -312,15 +327,17 @@ def _record(schema: Obj) -> _Decode:
     properties: dict[str, Obj] = schema["properties"]
     go_type = schema.get(GO_TYPE, "")
     struct = go_type.rpartition(".")[2]
-    required = frozenset(schema.get("required", ()))
-    kept = frozenset(name for name, field in properties.items() if field.get(POINTER) or name in required)
-    fields = {name: (_compile(field), _is_container(field), name in kept) for name, field in properties.items()}
-    # what exists without being given: required fields, and objects that are no pointers
+    required = {name for name, field in properties.items() if field.get(ALWAYS)}.union(schema.get("required", ()))
+    # what exists without being given: required fields, and objects and times that are no pointers
     always = {
-        name: _zero(field)
+        name: _null if field.get(POINTER) else _zero(field)
         for name, field in properties.items()
-        if name in required or ("properties" in field and not field.get(POINTER))
+        if name in required or (_is_struct(field) and not field.get(POINTER))
     }
+    # an empty list or map is none at all, as it is after upstream has stored it
+    kept = {name for name, field in properties.items() if not _is_list_or_map(field)}
+    kept &= {name for name, field in properties.items() if field.get(POINTER) or name in always}
+    fields = {name: (_compile(field), _is_container(field), name in kept) for name, field in properties.items()}
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if type(value) is not dict:
@@ -335,7 +352,7 @@ def _record(schema: Obj) -> _Decode:
                 elif item is not None:
                     decode_field, is_container, is_kept = field
                     new = decode_field(item, f"{path}{key}." if is_container else "", unknown)
-                    if is_kept or new or key in always:
+                    if is_kept or new:
                         if new is not item:
                             value[key] = new
                         continue
@@ -360,6 +377,14 @@ def _record(schema: Obj) -> _Decode:
 
 def _is_container(schema: Obj) -> bool:
     return schema.get("type") in {"object", "array"} or UNION in schema
+
+
+def _is_list_or_map(schema: Obj) -> bool:
+    return schema.get("type") == "array" or "additionalProperties" in schema
+
+
+def _is_struct(schema: Obj) -> bool:
+    return "properties" in schema or schema.get("format") == "date-time"
 
 
 def _go_path(path: str) -> str:
@@ -399,6 +424,8 @@ def _zero(schema: Obj) -> Callable[[], Any]:
         case "object" if "properties" in schema:
             decode = _compile(schema)
             return lambda: decode({}, "", [])
+        case "string" if schema.get(GO_TYPE) == QUANTITY:
+            return lambda: "0"
         case "string" if schema.get("format") != "date-time":
             return str
         case "integer":

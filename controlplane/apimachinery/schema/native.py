@@ -4,12 +4,14 @@ Each function makes one OpenAPI v3 schema (a JSON object, as in a custom resourc
 OpenAPI has no word for; they are taken out before a schema is published:
 
 ``x-controlplane-pointer``  true: an empty value differs from a missing one and is kept (``immutable: false``).
+``x-controlplane-always``   true: an optional field that is written even when it is empty (``reportingInstance: ""``).
 ``x-controlplane-go-type``  the name that Kubernetes' decoder gives the type in its messages (``v1.ObjectMeta``).
 
 Two more are for schemas of schemas: ``x-controlplane-definition``, a function that returns the schema meant (one that
 is inside itself), and ``x-controlplane-union``, alternatives by the value's JSON type.
 
-A field that is ``required`` is always written, empty if it was not given; an object that is no pointer always exists.
+A field that is ``required`` is always written, empty if it was not given; an object that is no pointer always exists,
+and a time that is no pointer is null when it was not given.
 """
 
 from __future__ import annotations
@@ -20,10 +22,13 @@ from typing import Any
 from controlplane.apimachinery.identity import Obj
 
 __all__ = [
+    "ALWAYS",
     "DEFINITION",
     "GO_TYPE",
     "POINTER",
+    "QUANTITY",
     "UNION",
+    "always",
     "any_value",
     "anything",
     "array",
@@ -34,6 +39,7 @@ __all__ = [
     "micro_time",
     "number",
     "pointer",
+    "quantity",
     "record",
     "recursive",
     "string",
@@ -42,9 +48,12 @@ __all__ = [
 ]
 
 POINTER = "x-controlplane-pointer"
+ALWAYS = "x-controlplane-always"
 GO_TYPE = "x-controlplane-go-type"
 DEFINITION = "x-controlplane-definition"
 UNION = "x-controlplane-union"
+QUANTITY = "resource.Quantity"
+"""The Go type of quantities, by which they are told from other strings."""
 
 
 def _described(schema: Obj, description: str) -> Obj:
@@ -109,13 +118,23 @@ def anything(description: str = "") -> Obj:
     return _described({"type": "object", "x-kubernetes-preserve-unknown-fields": True}, description)
 
 
-def array(items: Obj, description: str = "", *, key: Sequence[str] = (), unique: bool = False) -> Obj:
-    """A list. ``key``: the fields that tell its items apart (a map list); ``unique``: a set; else replaced whole."""
+def quantity(description: str = "") -> Obj:
+    """An amount with a suffix, as text or number; kept in its canonical text."""
+    return _described({"type": "string", GO_TYPE: QUANTITY}, description)
+
+
+def array(
+    items: Obj, description: str = "", *, key: Sequence[str] = (), unique: bool = False, merge_key: str = ""
+) -> Obj:
+    """A list. ``key``: the fields that tell its items apart (a map list); ``unique``: a set; else replaced whole.
+    ``merge_key``: the one that tells them apart in a strategic merge patch; without it such a patch replaces it."""
     schema: Obj = {"type": "array", "items": items}
     if key:
         schema |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(key)}
     else:
         schema["x-kubernetes-list-type"] = "set" if unique else "atomic"
+    if merge_key:
+        schema |= {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": merge_key}
     return _described(schema, description)
 
 
@@ -124,10 +143,18 @@ def mapping(values: Obj, description: str = "") -> Obj:
 
 
 def record(
-    properties: Mapping[str, Obj], description: str = "", *, go_type: str = "", required: Sequence[str] = ()
+    properties: Mapping[str, Obj],
+    description: str = "",
+    *,
+    go_type: str = "",
+    required: Sequence[str] = (),
+    atomic: bool = False,
 ) -> Obj:
-    """An object with named fields. ``go_type`` with its package (``v1.LeaseSpec``)."""
+    """An object with named fields. ``go_type`` with its package (``v1.LeaseSpec``). ``atomic``: an apply owns it as
+    one value."""
     schema: dict[str, Any] = {"type": "object", "properties": dict(properties)}
+    if atomic:
+        schema["x-kubernetes-map-type"] = "atomic"
     if required:
         schema["required"] = list(required)
     if go_type:
@@ -137,3 +164,7 @@ def record(
 
 def pointer(schema: Obj) -> Obj:
     return {**schema, POINTER: True}
+
+
+def always(schema: Obj) -> Obj:
+    return {**schema, ALWAYS: True}

@@ -58,7 +58,7 @@ OBJECT_META = record(
         "uid": string("Unique over time and space; set by the server.", go_type="types.UID"),
         "resourceVersion": string("Opaque version of the object in the store, for comparison and for watches."),
         "generation": integer("Counts changes of the desired state; set by the server.", bits=64),
-        "creationTimestamp": time("When the object was created; set by the server."),
+        "creationTimestamp": pointer(time("When the object was created; set by the server.")),
         "deletionTimestamp": pointer(time("When deletion was asked for; set by the server.")),
         "deletionGracePeriodSeconds": pointer(
             integer("Seconds the object has to end by itself after deletion was asked for.", bits=64)

@@ -5,6 +5,7 @@ Source: the texts and cause reasons of kubernetes/apimachinery ``util/validation
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -150,8 +151,9 @@ def type_invalid(field: str, value: Any, detail: str) -> FieldError:
     return FieldError("FieldValueTypeInvalid", field, value, detail)
 
 
-def not_supported(field: str, value: Any, allowed: list[str]) -> FieldError:
-    quoted = ", ".join(f'"{a}"' for a in sorted(allowed))
+def not_supported(field: str, value: Any, allowed: Sequence[str]) -> FieldError:
+    """``allowed`` is shown in its order, which is upstream's."""
+    quoted = ", ".join(f'"{a}"' for a in allowed)
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {quoted}" if allowed else "")
 
 

@@ -20,7 +20,8 @@ _HASH_BYTES = 8
 
 def storage_version_hash(resource: Resource) -> str:
     """Equal as long as objects are stored in the same group, version and kind; opaque to clients."""
-    text = f"{resource.group}/{resource.storage_version}/{resource.kind}"
+    stored = resource.storage_gvk
+    text = f"{stored.group}/{stored.version}/{stored.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:_HASH_BYTES]).decode()
 
 

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from controlplane.apimachinery.codec import yaml
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.codec.protobuf import DELETE_OPTIONS, MalformedProtobuf, Message, decode_envelope
 from controlplane.apimachinery.identity import Obj
@@ -80,6 +79,8 @@ async def read_document(request: Request, message: Message | None = None) -> Doc
     raw = await read_body(request)
     if media_type == JSON or _is_json(raw):
         return Document(raw, ())
+    from controlplane.apimachinery.codec import yaml  # late, as in client.encoding
+
     try:
         if len(raw) > _YAML_ON_LOOP_BYTES:
             value, repeated = await asyncio.to_thread(yaml.loads_strict, raw)

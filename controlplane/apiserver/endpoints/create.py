@@ -35,6 +35,9 @@ async def create(services: Services, request: Request, target: Target, answer: A
     admission = Admission(services, request, target, options.to_obj("CreateOptions"), dry_run=options.dry_run)
     await admission.mutate(Operation.CREATE, obj, None)
     deduplicate_owners(metadata(obj), warn, after_admission=True)
+    record_user = served.resource.strategy.record_user
+    if record_user is not None:
+        record_user(obj, request.user)
     written = await registry.create(
         services.registry,
         served,

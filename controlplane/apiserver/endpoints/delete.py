@@ -56,7 +56,7 @@ def options_object(options: DeleteRequest) -> Obj:
 
 
 def _gone(target: Target, deleted: Deleted) -> Obj:
-    details = {"name": target.name, "group": target.served.gr.group, "kind": target.served.gr.resource}
+    details = {"name": target.name, "group": target.served.gvr.group, "kind": target.served.gvr.resource}
     return {
         "kind": "Status",
         "apiVersion": "v1",

@@ -104,7 +104,7 @@ def prepare(served: Served, namespace: str, obj: Obj, warn: Callable[[str], None
     strategy.prepare_for_create(obj)
     errors = creation_errors(resource, obj)
     if errors:
-        raise status.invalid(resource.group, resource.kind, meta.get("name") or "", errors)
+        raise status.invalid(resource.storage_gvk.group, resource.kind, meta.get("name") or "", errors)
     for warning in strategy.warnings(obj):
         warn(warning)
     strategy.canonicalize(obj)

@@ -15,16 +15,16 @@ from controlplane.apimachinery.resource import Resource
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.storage.cache.mirror import Mirror
-from controlplane.storage.cache.view import RELABEL, Conversion
+from controlplane.storage.cache.view import Conversion
 
 __all__ = ["Source", "SourceDescriptor", "SourceKind", "SourceServices"]
 
 
 class SourceKind(NamedTuple):
-    """A kind that a source is described in, and how it is stored."""
+    """A kind that a source is described in, and how it is stored (None: as the resource says)."""
 
     resource: Resource
-    conversion: Conversion = RELABEL
+    conversion: Conversion | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ DEFAULT_GROUP_PRIORITY = 1000
 class Served:
     """One resource in one served version, and the storage of its objects. Immutable; compared by identity.
 
+    ``gr``: how errors name it; objects that are stored as another group's are named by that group.
     ``memo`` is for what others derive from it alone and want to keep as long as it is served.
     """
 
@@ -33,7 +34,8 @@ class Served:
 
     def __init__(self, resource: Resource, version: ResourceVersion, storage: Storage) -> None:
         self.resource, self.version, self.storage = resource, version, storage
-        self.gvr, self.gvk, self.gr = resource.gvr(version.name), resource.gvk(version.name), resource.gr
+        self.gvr, self.gvk = resource.gvr(version.name), resource.gvk(version.name)
+        self.gr = GroupResource(resource.storage_gvk.group, resource.plural)
         self.memo: dict[Any, Any] = {}
         self._decoder: ObjectDecoder | None = None
 
@@ -82,7 +84,7 @@ class ResourceTable:
         self._by_name = {group.name: group for group in self.groups}
         every = [served for group in self.groups for v in group.versions for served in v.resources.values()]
         self.routes: Mapping[tuple[str, str, str], Served] = {served.gvr: served for served in every}
-        self._storages = {served.gr: served.storage for served in every}
+        self._storages = {served.resource.gr: served.storage for served in every}
         self.memo: dict[Any, Any] = {}
 
     def lookup(self, group: str, version: str, plural: str) -> Served | None:

@@ -158,7 +158,7 @@ def _before_update(request: Update, new: Obj, old: Obj) -> None:
     keep_system_fields(meta, old_meta)
     errors = update_errors(resource, new, old, strategy=strategy)
     if errors:
-        raise status.invalid(resource.group, resource.kind, meta.get("name") or "", errors)
+        raise status.invalid(resource.storage_gvk.group, resource.kind, meta.get("name") or "", errors)
     update_warnings = strategy.update_warnings
     for warning in update_warnings(new, old) if update_warnings is not None else strategy.warnings(new):
         request.warn(warning)

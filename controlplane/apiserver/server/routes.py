@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from controlplane.apimachinery.status import APIError, service_unavailable
 from controlplane.apiserver.filters.plain import plain_error
+from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.server.documents import indented
 from controlplane.apiserver.server.version import VersionInfo
 from controlplane.base import metrics
 from controlplane.client.request import Handler, Request, Response
 
-__all__ = ["Route", "Router", "index_route", "metrics_route", "page_not_found", "version_routes"]
+__all__ = ["Route", "Router", "index_route", "metrics_route", "openapi_routes", "page_not_found", "version_routes"]
 
 _EARLY = "the request has been made before all known HTTP paths have been installed, please try again"
 
@@ -111,6 +112,15 @@ def version_routes(info: VersionInfo) -> list[Route]:
         return Response(200, document)
 
     return [Route("/version", handle), Route("/version/", handle, listed=False)]
+
+
+def openapi_routes(openapi: OpenAPI) -> list[Route]:
+    """``/openapi/v2``, ``/openapi/v3`` and all below it."""
+    return [
+        Route("/openapi/v2", openapi.swagger),
+        Route("/openapi/v3", openapi.root),
+        Route("/openapi/v3/", openapi.document, prefix=True),
+    ]
 
 
 def metrics_route() -> Route:

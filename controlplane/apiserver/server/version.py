@@ -49,6 +49,11 @@ class VersionInfo:
     compiler: str = field(default_factory=lambda: platform.python_implementation().lower())
     platform: str = field(default_factory=_platform)
 
+    @property
+    def release(self) -> str:
+        """The version without what follows a dash or a plus: ``v1.36.0``."""
+        return self.git_version.partition("-")[0].partition("+")[0]
+
     def to_json(self) -> Obj:
         """The object, field for field as Kubernetes names them."""
         return {

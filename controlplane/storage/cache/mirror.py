@@ -33,7 +33,7 @@ from controlplane.storage.cache.metrics import RESOURCE_VERSION, WATCHERS
 from controlplane.storage.cache.ring import Change
 from controlplane.storage.cache.selection import Selection
 from controlplane.storage.cache.slices import Slices
-from controlplane.storage.cache.view import RELABEL, Conversion, View
+from controlplane.storage.cache.view import RELABEL, ByObject, Conversion, View
 from controlplane.storage.cache.waiters import Waiters
 from controlplane.storage.cache.watcher import Watcher
 from controlplane.storage.kv.api import ABSENT, KV, prefix_end
@@ -158,11 +158,15 @@ class Mirror:
         """Why not ``ready``; ``""`` if it is."""
         return self._follower.lost
 
-    def storage(self, resource: Resource, *, conversion: Conversion = RELABEL) -> Storage:
-        """Objects of one resource; at any time, also before the start. A changed resource (another generation) gets a
+    def storage(self, resource: Resource, *, conversion: Conversion | None = None) -> Storage:
+        """Objects of one resource; at any time, also before the start. ``conversion``: the resource's own ``convert``,
+        or, without one, a change of the version's name. A changed resource (another generation) gets a
         storage of its own over the same objects, and the watches of the old one go on until they are ended."""
         from controlplane.storage.objects.storage import ObjectStorage  # it is above this module
 
+        if conversion is None:
+            stored = resource.storage_gvk.api_version
+            conversion = RELABEL if resource.convert is None else ByObject(resource.convert, stored)
         return ObjectStorage(self, View(resource, self._collection(resource), self.intake, conversion))
 
     def observe(self, resource: Resource, observer: Observer) -> Callable[[], None]:

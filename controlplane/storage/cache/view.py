@@ -7,18 +7,19 @@ are served.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from controlplane.apimachinery.codec.json import loads
-from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.codec.objects import encode_stored, splice_revision
+from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.resource import Resource
 from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.entry import RAW, Entry
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.errors import Unreadable
 
-__all__ = ["RELABEL", "Conversion", "View"]
+__all__ = ["RELABEL", "ByObject", "Conversion", "View"]
 
 
 class Conversion(Protocol):
@@ -54,6 +55,28 @@ class _Relabel:
 
 
 RELABEL: Conversion = _Relabel()
+
+
+class ByObject:
+    """Forms that differ in their fields: each entry is decoded, converted and encoded, and the outcome kept.
+    ``stored``: the apiVersion that is written."""
+
+    as_stored = True
+
+    def __init__(self, convert: Callable[[Obj, str], Obj], stored: str) -> None:
+        self._convert, self._stored = convert, stored
+
+    def to_storage(self, obj: Obj) -> Obj:
+        return self._convert(obj, self._stored)
+
+    def convert(self, data: bytes, stored: str, wanted: str) -> bytes:
+        obj: Obj = loads(data)
+        revision = int(obj["metadata"]["resourceVersion"])
+        gv = GroupVersion.parse(wanted)
+        encoded = encode_stored(self._convert(obj, wanted), GVK(gv.group, gv.version, obj["kind"]))
+        served = splice_revision(encoded, revision)
+        assert served is not None  # the layout is our own
+        return served
 
 
 class View:

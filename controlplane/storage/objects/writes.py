@@ -135,7 +135,7 @@ class Writer:
     def _encode(self, obj: Obj) -> bytes:
         resource = self._view.resource
         stored = self._view.to_storage(obj)
-        return encode_stored(stored, resource.gvk(resource.storage_version), native=resource.native)
+        return encode_stored(stored, resource.storage_gvk, native=resource.native)
 
     async def _put(self, key: bytes, obj: Obj, *, expect: int, ttl_seconds: int) -> tuple[bytes, TxnResult]:
         """Write an object; if it is too large, once more without its managedFields.

@@ -101,3 +101,20 @@ def test_on_update_the_generic_rules_speak_first() -> None:
     missing = 'metadata.resourceVersion: Invalid value: "": must be specified for an update'
     assert [str(e) for e in update_errors(things, obj, obj)] == [missing, 'spec: Invalid value: "x": still no']
     assert [str(e) for e in update_errors(things, obj, obj, strategy=Strategy())] == [missing]
+
+
+def test_a_resource_may_be_stored_as_another_groups() -> None:
+    shared = Resource(
+        group="new.io",
+        plural="things",
+        singular="thing",
+        kind="Thing",
+        namespaced=True,
+        versions=(ResourceVersion(name="v2", schema={"type": "object", "properties": {}}),),
+        storage_version="v1",
+        stored_group="",
+        key_prefix="things",
+    )
+    assert shared.storage_gvk == GVK("", "v1", "Thing")
+    assert shared.storage_version_hash() == storage_version_hash(GVK("", "v1", "Thing"))
+    assert shared.gvk("v2") == GVK("new.io", "v2", "Thing")

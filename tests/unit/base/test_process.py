@@ -74,3 +74,15 @@ gc.unfreeze()
 gc.collect()
 assert 0 < while_added < longest / 2, (while_added, longest)
 """)
+
+
+def test_module_is_imported_aside_and_a_missing_one_is_no_failure() -> None:
+    run("""
+import threading
+process.import_aside("graphlib")
+process.import_aside("there.is.no.such.module")
+for thread in threading.enumerate():
+    if thread.name.startswith("import-"):
+        thread.join(10)
+assert "graphlib" in sys.modules
+""")

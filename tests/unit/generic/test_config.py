@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.apis.builtin import BUILTIN
 from controlplane.apis.core.configmaps import CONFIGMAPS
 from controlplane.base.options import load
 from controlplane.generic.config import CompletedConfig, Config, ConfigError, config_of
@@ -26,7 +27,8 @@ def test_defaults_settle_everything() -> None:
     assert config.store == "sqlite:.controlplane/store.db"
     assert config.kubeconfig == Path(".controlplane/admin.conf")
     assert config.prefix == b"/registry/"
-    assert [resource.plural for resource in config.resources] == ["namespaces", "configmaps", "leases"]
+    assert config.resources[0].plural == "namespaces"
+    assert len(config.resources) == len(BUILTIN)
     assert config.notes == []
 
 
@@ -45,14 +47,32 @@ def test_flags_arrive() -> None:
     assert config.store == "etcd:127.0.0.1:2379,https://b:2379"
     assert (config.prefix, config.kv.history_seconds) == (b"/other/", 600.0)
     assert (config.request_seconds, config.run_controllers) == (30.0, False)
-    assert [resource.plural for resource in config.resources] == ["namespaces", "configmaps"]
+    assert {resource.plural for resource in BUILTIN} - {resource.plural for resource in config.resources} == {"leases"}
     assert config.kubeconfig == Path("k")
 
 
 def test_what_is_off_by_consequence_is_noted() -> None:
     config = config_from("--resources.namespaces=false")
-    assert config.resources == []
+    assert not any(resource.namespaced for resource in config.resources)
     assert "resources.configmaps is off, since it needs resources.namespaces, which is off" in config.notes
+
+
+def test_each_resource_is_gone_when_its_boolean_is_off() -> None:
+    for plural in {resource.plural for resource in BUILTIN}:
+        config = config_from(f"--resources.{plural}=false")
+        assert plural not in {resource.plural for resource in config.resources}
+        config.complete()
+
+
+def test_events_are_kept_as_long_as_the_operator_says() -> None:
+    def kept(*argv: str) -> set[int]:
+        events = [resource for resource in config_from(*argv).resources if resource.plural == "events"]
+        assert len(events) == 2
+        return {events[i].strategy.ttl_seconds({}) for i in (0, 1) if events[i].strategy.ttl_seconds}  # type: ignore[misc]  # just looked
+
+    assert kept() == {3600}
+    assert kept("--event-ttl=90s") == {90}
+    assert kept("--event-ttl=0s") == {0}
 
 
 def test_complete_config_is_frozen_and_a_copy() -> None:
@@ -60,7 +80,7 @@ def test_complete_config_is_frozen_and_a_copy() -> None:
     completed = config.complete()
     config.resources.clear()
     config.port = 1
-    assert (completed.port, len(completed.resources)) == (6443, 3)
+    assert (completed.port, len(completed.resources)) == (6443, len(BUILTIN))
     with pytest.raises(FrozenInstanceError, match=r"CompletedConfig\.port cannot be set"):
         completed.port = 2
     with pytest.raises(TypeError, match=r"made by complete\(\)"):

@@ -47,4 +47,5 @@ def test_options_say_it_in_flags() -> None:
     assert [(p.option, p.why) for p in options.problems()] == [
         ("resources.configmaps", "needs --resources.namespaces, which is off")
     ]
+    assert "resources.apiservices" in options.toggles().on, "it is in no namespace"
     assert options.toggles().derived_off["resources.leases"] == "resources.namespaces"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, Decoder, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.native import (
+    always,
     anything,
     array,
     binary,
@@ -20,6 +21,7 @@ from controlplane.apimachinery.schema.native import (
     mapping,
     micro_time,
     pointer,
+    quantity,
     record,
     string,
     time,
@@ -130,7 +132,7 @@ def test_unknown_fields_are_dropped_and_told_in_document_order() -> None:
     ]
     assert obj == {
         "metadata": {"name": "a"},
-        "rules": [{"verbs": ["get"]}, {"verbs": []}],
+        "rules": [{"verbs": ["get"]}, {"verbs": None}],
         "byName": {"k": {"verbs": ["get"]}},
         "spec": {"raw": {"anything": {"goes": None}}},
     }
@@ -252,3 +254,46 @@ def test_what_is_decoded_stays_as_it_is(obj: Obj) -> None:
     before = copy.deepcopy(obj)
     assert DECODER.decode(obj) == []
     assert obj == before
+
+
+FORMS = Decoder(
+    "Form",
+    record(
+        {
+            "amount": quantity(),
+            "limits": mapping(quantity()),
+            "text": always(string()),
+            "list": always(array(string())),
+            "share": always(pointer(integer())),
+            "seen": time(),
+            "asked": pointer(time()),
+            "must": array(string()),
+        },
+        required=("must",),
+    ),
+)
+
+
+def test_what_is_written_though_it_was_not_given() -> None:
+    obj: Obj = {"metadata": {}}
+    assert FORMS.decode(obj) == []
+    empty: Obj = {"metadata": {}, "text": "", "list": None, "share": None, "seen": None, "must": None}
+    assert obj == empty
+    sent: Obj = {"text": "", "list": [], "share": None, "seen": None, "asked": None, "must": [], "limits": {}}
+    FORMS.decode(sent)
+    assert sent == empty, "an empty list is none at all"
+
+
+@pytest.mark.parametrize(
+    ("amount", "kept"), [("1000m", "1"), ("1024Mi", "1Gi"), (5, "5"), (0.5, "500m"), ("+1", "+1"), ("1.5", "1500m")]
+)
+def test_quantities_are_kept_in_their_canonical_text(amount: object, kept: str) -> None:
+    obj: Obj = {"amount": amount, "limits": {"a": amount, "b": None}}
+    FORMS.decode(obj)
+    assert (obj["amount"], obj["limits"]) == (kept, {"a": kept, "b": "0"})
+
+
+@pytest.mark.parametrize("amount", ["", "much", True, False, [], {}])
+def test_what_is_no_quantity(amount: object) -> None:
+    with pytest.raises(DecodeError, match="quantities must match the regular expression"):
+        FORMS.decode({"amount": amount})

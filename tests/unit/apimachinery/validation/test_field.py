@@ -23,7 +23,7 @@ from controlplane.apimachinery.validation.field import FieldError, go_quoted
         (
             field.not_supported("a", "x", ["c", "b"]),
             "FieldValueNotSupported",
-            'a: Unsupported value: "x": supported values: "b", "c"',
+            'a: Unsupported value: "x": supported values: "c", "b"',
         ),
         (field.too_long("a", 1), "FieldValueTooLong", "a: Too long: may not be more than 1 byte"),
         (field.too_long("a", 2), "FieldValueTooLong", "a: Too long: may not be more than 2 bytes"),

@@ -3,17 +3,19 @@ import json
 import pytest
 
 from controlplane.apimachinery.resource import Resource
-from controlplane.apis.builtin import BUILTIN
+from controlplane.apis.coordination.leases import LEASES
 from controlplane.apis.core.configmaps import CONFIGMAPS
+from controlplane.apis.core.namespaces import NAMESPACES
 from controlplane.apiserver.discovery.resources import storage_version_hash
 from controlplane.apiserver.registry.table import build_table
 from tests.aio import run
 from tests.unit.apiserver.plane import Answer, Plane, running_plane
 
+FEW = (NAMESPACES, CONFIGMAPS, LEASES)
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
-def ask(path: str, accept: str = "application/json", *, resources: tuple[Resource, ...] = BUILTIN) -> Answer:
+def ask(path: str, accept: str = "application/json", *, resources: tuple[Resource, ...] = FEW) -> Answer:
     async def scenario() -> Answer:
         async with running_plane(resources) as plane:
             return await plane.call("GET", path, headers={"Accept": accept})
@@ -84,12 +86,12 @@ def test_versions_that_a_group_does_not_have_are_a_status(path: str) -> None:
 
 
 def test_without_a_core_group_there_is_no_api() -> None:
-    assert ask("/api", resources=tuple(r for r in BUILTIN if r.group)).raw == b"404 page not found\n"
+    assert ask("/api", resources=tuple(r for r in FEW if r.group)).raw == b"404 page not found\n"
 
 
 def test_other_methods_are_405_and_other_types_406() -> None:
     async def scenario() -> None:
-        async with running_plane() as plane:
+        async with running_plane(FEW) as plane:
             assert (await plane.call("POST", "/apis")).status == 405
             assert (await plane.call("GET", "/api/v1", headers={"Accept": "text/html"})).status == 406
 
@@ -129,7 +131,7 @@ def test_an_aggregated_version_that_is_not_spoken_is_406() -> None:
 
 def test_an_aggregated_document_that_the_client_has_is_304_with_nothing_in_it() -> None:
     async def scenario() -> None:
-        async with running_plane() as plane:
+        async with running_plane(FEW) as plane:
             first = await plane.call("GET", "/apis", headers={"Accept": V2})
             etag = dict(first.response.headers)["ETag"]
             again = await plane.call("GET", "/apis", headers={"Accept": V2, "If-None-Match": etag})
@@ -145,7 +147,7 @@ async def _etag(plane: Plane) -> str:
 
 def test_a_new_table_is_in_all_documents_at_once_and_changes_the_etag() -> None:
     async def scenario() -> None:
-        async with running_plane() as plane:
+        async with running_plane(FEW) as plane:
             before = await _etag(plane)
             plane.tables.swap(build_table([(CONFIGMAPS, plane.mirror.storage(CONFIGMAPS))]))
             assert await _etag(plane) != before
@@ -157,7 +159,7 @@ def test_a_new_table_is_in_all_documents_at_once_and_changes_the_etag() -> None:
 
 def test_documents_are_also_to_be_had_indented_and_as_yaml() -> None:
     async def scenario() -> None:
-        async with running_plane() as plane:
+        async with running_plane(FEW) as plane:
             indented = await plane.call("GET", "/apis", headers={"User-Agent": "curl/8"})
             assert indented.raw == json.dumps(indented.body, indent=2).encode()
             yaml = await plane.call("GET", "/apis", headers={"Accept": "application/yaml"})

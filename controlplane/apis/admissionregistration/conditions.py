@@ -1,0 +1,49 @@
+"""Match conditions: expressions that a request must fulfil before a webhook or policy is asked.
+
+Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 MatchCondition.
+"""
+
+from __future__ import annotations
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.native import array, record, string
+from controlplane.apimachinery.validation.field import FieldError, duplicate, invalid, required, too_many
+from controlplane.apimachinery.validation.names import qualified_name
+
+__all__ = ["MATCH_CONDITIONS", "validate_match_conditions"]
+
+MOST_CONDITIONS = 64
+
+MATCH_CONDITIONS = array(
+    record(
+        {
+            "name": string("Names the condition, for messages and to merge by."),
+            "expression": string("An expression in CEL that gives a boolean."),
+        },
+        "An expression that a request must fulfil.",
+        go_type="v1.MatchCondition",
+        required=("name", "expression"),
+    ),
+    "Expressions that a request must all fulfil.",
+    key=("name",),
+    merge_key="name",
+)
+
+
+def validate_match_conditions(conditions: list[Obj], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if len(conditions) > MOST_CONDITIONS:
+        errors.append(too_many(path, len(conditions), MOST_CONDITIONS))
+    seen: set[str] = set()
+    for i, condition in enumerate(conditions):
+        name, at = condition["name"], f"{path}[{i}]"
+        if not condition["expression"].strip():
+            errors.append(required(f"{at}.expression"))
+        if not name:
+            errors.append(required(f"{at}.name"))
+            continue
+        errors += [invalid(f"{at}.name", name, problem) for problem in qualified_name(name)]
+        if name in seen:
+            errors.append(duplicate(f"{at}.name", name))
+        seen.add(name)
+    return errors

@@ -1,0 +1,63 @@
+"""Validating webhook configurations: webhooks that are asked whether a request may be.
+
+Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration.
+"""
+
+from __future__ import annotations
+
+from controlplane.apimachinery.codec.messages import message_of
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
+from controlplane.apimachinery.schema.native import record
+from controlplane.apimachinery.validation.field import FieldError
+from controlplane.apimachinery.validation.names import name_is_dns_subdomain
+from controlplane.apis.admissionregistration.matching import GROUP
+from controlplane.apis.admissionregistration.webhooks import (
+    COLUMNS,
+    WEBHOOK_NUMBERS,
+    default_webhook,
+    validate_configuration,
+    webhooks_schema,
+)
+from controlplane.apis.changes import count_from_one, counting
+
+__all__ = ["VALIDATING_WEBHOOK_CONFIGURATIONS"]
+
+_SCHEMA = record(
+    {"webhooks": webhooks_schema(mutating=False)},
+    "Webhooks that are asked whether a request may be.",
+    go_type="v1.ValidatingWebhookConfiguration",
+)
+
+_MESSAGE = message_of(_SCHEMA, WEBHOOK_NUMBERS)
+
+
+def _default(obj: Obj) -> None:
+    for hook in obj.get("webhooks") or ():
+        default_webhook(hook)
+
+
+def _validate_update(obj: Obj, _old: Obj) -> list[FieldError]:
+    return validate_configuration(obj)
+
+
+VALIDATING_WEBHOOK_CONFIGURATIONS = Resource(
+    group=GROUP,
+    plural="validatingwebhookconfigurations",
+    singular="validatingwebhookconfiguration",
+    kind="ValidatingWebhookConfiguration",
+    namespaced=False,
+    categories=("api-extensions",),
+    key_prefix="validatingwebhookconfigurations",
+    storage_version="v1",
+    versions=(ResourceVersion(name="v1", schema=_SCHEMA, message=_MESSAGE, columns=COLUMNS),),
+    strategy=Strategy(
+        default=_default,
+        prepare_for_create=count_from_one,
+        prepare_for_update=counting("webhooks"),
+        validate=validate_configuration,
+        validate_update=_validate_update,
+        validate_name=name_is_dns_subdomain,
+        unconditional_update=False,
+    ),
+)

@@ -1,0 +1,52 @@
+"""Requests for certificates and certificates themselves, as PEM: whether they can be read.
+
+Source: what kubernetes' certificates API checks of them, in its words where they are its own; what Go's x509 package
+finds wrong is told in fewer words here.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["certificate_problem", "request_problem"]
+
+_BLOCK = re.compile(
+    rb"^-----BEGIN ([^\r\n]*?)-----[ \t]*\r?\n(.*?)^-----END \1-----[ \t]*\r?$", re.DOTALL | re.MULTILINE
+)
+_REQUEST = b"CERTIFICATE REQUEST"
+
+
+def request_problem(pem: bytes) -> str:
+    """What is wrong with a request; ``""`` if nothing is."""
+    # heavy, and needed by requests alone
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.x509 import load_pem_x509_csr
+
+    block = _BLOCK.search(pem)
+    if block is None or block[1] != _REQUEST:
+        return "PEM block type must be CERTIFICATE REQUEST"
+    try:
+        request = load_pem_x509_csr(block[0])
+        if request.is_signature_valid:
+            return ""
+    except (ValueError, UnsupportedAlgorithm):
+        return "x509: malformed certificate request"
+    return "x509: signature verification failure"
+
+
+def certificate_problem(pem: bytes) -> str:
+    """What is wrong with a chain of certificates; ``""`` if nothing is."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.x509 import load_pem_x509_certificate
+
+    blocks = list(_BLOCK.finditer(pem))
+    for block in blocks:
+        if b":" in block[2].partition(b"\n")[0]:
+            return "no PEM block headers are permitted"
+        if block[1] != b"CERTIFICATE":
+            return f'only CERTIFICATE PEM blocks are allowed, found "{block[1].decode(errors="replace")}"'
+        try:
+            load_pem_x509_certificate(block[0])
+        except (ValueError, UnsupportedAlgorithm):
+            return "x509: malformed certificate"
+    return "" if blocks else "must contain at least one CERTIFICATE PEM block"

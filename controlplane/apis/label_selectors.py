@@ -1,0 +1,67 @@
+"""Label selectors inside objects: their schema, and what is wrong with one.
+
+Source: kubernetes/apimachinery ``meta/v1.LabelSelector`` and ``pkg/apis/meta/v1/validation``.
+"""
+
+from __future__ import annotations
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.native import array, mapping, record, string
+from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, required
+from controlplane.apimachinery.validation.metadata import validate_labels
+from controlplane.apimachinery.validation.names import label_value, qualified_name
+
+__all__ = ["LABEL_SELECTOR_NUMBERS", "label_selector", "validate_label_selector"]
+
+LABEL_SELECTOR_NUMBERS = {
+    "LabelSelector": "matchLabels matchExpressions",
+    "LabelSelectorRequirement": "key operator values",
+}
+"""Of the protobuf messages."""
+
+_REQUIREMENT = record(
+    {
+        "key": string("The label's key."),
+        "operator": string("In, NotIn, Exists or DoesNotExist.", go_type="v1.LabelSelectorOperator"),
+        "values": array(string(), "Values for In and NotIn; none for the others."),
+    },
+    "What one label must be.",
+    go_type="v1.LabelSelectorRequirement",
+    required=("key", "operator"),
+)
+
+
+def label_selector(description: str) -> Obj:
+    """The schema; an empty selector matches everything."""
+    return record(
+        {
+            "matchLabels": mapping(string(), "Labels that must have exactly these values."),
+            "matchExpressions": array(_REQUIREMENT, "Requirements that must all hold."),
+        },
+        description,
+        go_type="v1.LabelSelector",
+        atomic=True,
+    )
+
+
+def validate_label_selector(selector: Obj, path: str) -> list[FieldError]:
+    errors = validate_labels(selector.get("matchLabels") or {}, f"{path}.matchLabels")
+    for i, requirement in enumerate(selector.get("matchExpressions") or ()):
+        at = f"{path}.matchExpressions[{i}]"
+        operator, values = requirement["operator"], requirement.get("values") or []
+        if operator in {"In", "NotIn"}:
+            if not values:
+                errors.append(required(f"{at}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+        elif operator in {"Exists", "DoesNotExist"}:
+            if values:
+                why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                errors.append(forbidden(f"{at}.values", why))
+        else:
+            errors.append(invalid(f"{at}.operator", operator, "not a valid selector operator"))
+        errors += [invalid(f"{at}.key", requirement["key"], problem) for problem in qualified_name(requirement["key"])]
+        errors += [
+            invalid(f"{at}.values[{j}]", value, problem)
+            for j, value in enumerate(values)
+            for problem in label_value(value)
+        ]
+    return errors
