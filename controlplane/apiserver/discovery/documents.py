@@ -116,10 +116,14 @@ def _group(group: ServedGroup) -> Obj:
 
 
 def _discovered_group(group: ServedGroup) -> Obj:
-    return {
-        "metadata": {"name": group.name} if group.name else {},
-        "versions": [_discovered_version(version) for version in group.versions],
-    }
+    """A group in the aggregated form; made once for a group, whatever the number of tables that it is in."""
+    described: Obj | None = group.memo.get("discovered")
+    if described is None:
+        described = group.memo["discovered"] = {
+            "metadata": {"name": group.name} if group.name else {},
+            "versions": [_discovered_version(version) for version in group.versions],
+        }
+    return described
 
 
 def _discovered_version(version: ServedVersion) -> Obj:

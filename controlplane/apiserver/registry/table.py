@@ -7,7 +7,7 @@ requested, and what is served is in discovery. A table is a pure function of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -58,10 +58,12 @@ class ServedVersion:
 
 @dataclass(frozen=True, slots=True)
 class ServedGroup:
-    """One group: its versions, the preferred one first."""
+    """One group: its versions, the preferred one first. Tables share a group that did not change; ``memo`` is for what
+    others derive from it alone."""
 
     name: str
     versions: tuple[ServedVersion, ...]
+    memo: dict[str, Any] = field(default_factory=dict, compare=False)
 
     def version(self, name: str) -> ServedVersion | None:
         return next((v for v in self.versions if v.name == name), None)
