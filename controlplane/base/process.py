@@ -42,8 +42,8 @@ def begin() -> None:
 
 
 def import_aside(module: str) -> None:
-    """Import a module in a thread. Whoever imports it meanwhile waits for it; whoever does later has it. Where it cannot
-    be imported, they are told."""
+    """Import a module in a thread. Whoever imports it meanwhile waits for it; whoever does later has it. Where it
+    cannot be imported, they are told."""
 
     def load() -> None:
         with suppress(ImportError):

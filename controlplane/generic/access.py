@@ -18,19 +18,28 @@ from controlplane.apiserver.authorization.public_info import PublicInfoAuthorize
 from controlplane.apiserver.authorization.union import UnionAuthorizer
 from controlplane.generic.config import CompletedConfig
 
-__all__ = ["build_authenticator", "build_authorizer"]
+__all__ = ["build_authenticator", "build_authorizer", "client_certificates"]
 
 _MODES: dict[str, type[AlwaysAllow | AlwaysDeny]] = {"AlwaysAllow": AlwaysAllow, "AlwaysDeny": AlwaysDeny}
 
 
-def build_authenticator(config: CompletedConfig, client_ca_files: tuple[str, ...]) -> Authenticator:
-    """Added authenticators first, then client certificates, then tokens, then anonymous. Reads files: it blocks.
+def client_certificates(config: CompletedConfig, client_ca_files: tuple[str, ...]) -> X509Authenticator:
+    """Who shows a certificate of these authorities. Reads files: it blocks.
 
     Raises:
-        TokenFileError, OSError, ValueError: a file cannot be used; the message names it.
+        OSError, ValueError: a file cannot be used; the message names it.
+    """
+    return X509Authenticator(CAPool.read(client_ca_files, whole=True), clock=config.clock)
+
+
+def build_authenticator(config: CompletedConfig, certificates: X509Authenticator) -> Authenticator:
+    """Added authenticators first, then client certificates, then tokens, then anonymous. Reads a file: it blocks.
+
+    Raises:
+        TokenFileError: the file cannot be used; the message names it.
     """
     chain: list[Authenticator] = [*config.authenticators]
-    chain.append(X509Authenticator(CAPool.read(client_ca_files, whole=True), clock=config.clock))
+    chain.append(certificates)
     tokens = [TokenFileAuthenticator.read(Path(config.token_auth_file))] if config.token_auth_file else []
     chain.append(BearerAuthenticator(tokens))
     return UnionAuthenticator(chain, AnonymousAuthenticator() if config.anonymous else None)

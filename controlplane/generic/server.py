@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -19,7 +19,9 @@ from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.admission.api import PluginServices
 from controlplane.apiserver.admission.chain import build_chain
 from controlplane.apiserver.authentication.api import Authenticator
+from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.apiserver.authentication.token_file import TokenFileError
+from controlplane.apiserver.authentication.x509 import X509Authenticator
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.openapi.handler import OpenAPI
@@ -36,9 +38,10 @@ from controlplane.base import logs
 from controlplane.base.tls.context import TLSFilesError
 from controlplane.base.tls.kubeconfig import KubeconfigError
 from controlplane.base.tls.pki import PKIError
+from controlplane.base.tls.upkeep import keep_up
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request_info import RequestInfo
-from controlplane.generic.access import build_authenticator, build_authorizer
+from controlplane.generic.access import build_authenticator, build_authorizer, client_certificates
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.controllers import ControllerHost
 from controlplane.generic.credentials import (
@@ -58,10 +61,6 @@ from controlplane.storage.kv.backends import open_kv
 __all__ = ["ControlPlane", "PreparedControlPlane", "RunningControlPlane", "StartError", "open_plane"]
 
 log = logs.get(__name__)
-
-TLS_RELOAD_SECONDS = 60.0
-RENEWAL_SECONDS = 12 * 3600.0
-"""How often changed TLS files are looked for, and self-made certificates that come to their end."""
 
 _FOR_THE_OPERATOR = (
     PortUnavailable,
@@ -86,6 +85,7 @@ class _Parts:
     kv: KV
     mirror: Mirror
     credentials: Credentials
+    certificates: X509Authenticator
     authenticator: Authenticator
     thread: ThreadPoolExecutor
     failed: asyncio.Future[BaseException]
@@ -122,7 +122,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         reading.exception()
         raise
     stack.push_async_callback(kv.close)
-    credentials, authenticator = await reading
+    credentials, certificates, authenticator = await reading
     if credentials.pki is not None and kv.revision_nowait() is None:
         await check_fingerprint(kv, config, credentials.pki)
     failed: asyncio.Future[BaseException] = loop.create_future()
@@ -146,16 +146,18 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         kv=kv,
         mirror=mirror,
         credentials=credentials,
+        certificates=certificates,
         authenticator=authenticator,
         thread=thread,
         failed=failed,
     )
 
 
-def _credentials(config: CompletedConfig) -> tuple[Credentials, Authenticator]:
+def _credentials(config: CompletedConfig) -> tuple[Credentials, X509Authenticator, Authenticator]:
     credentials = prepare_credentials(config)
     try:
-        return credentials, build_authenticator(config, credentials.client_ca_files)
+        certificates = client_certificates(config, credentials.client_ca_files)
+        return credentials, certificates, build_authenticator(config, certificates)
     except (OSError, ValueError) as error:
         raise TLSFilesError(f"--client-ca-file: {error}") from error
 
@@ -274,23 +276,20 @@ class ControlPlane:
         context.start(raise_failure(), name="storage")
 
     async def _watch_certificates(self, context: HookContext) -> None:
-        context.start(self._renew(), name="certificates")
+        config, credentials = self.config, self._parts.credentials
+        renew = (lambda: prepare_credentials(config)) if credentials.pki is not None else None
+        upkeep = keep_up(credentials.tls, clock=config.clock, renew=renew, on_change=self._take_authorities)
+        context.start(upkeep, name="certificates")
 
-    async def _renew(self) -> None:
-        loop, clock = asyncio.get_running_loop(), self.config.clock
-        next_renewal = clock.monotonic() + RENEWAL_SECONDS
-        while True:
-            await clock.sleep(TLS_RELOAD_SECONDS)
-            if clock.monotonic() >= next_renewal:
-                next_renewal = clock.monotonic() + RENEWAL_SECONDS
-                await self._in_thread(lambda: prepare_credentials(self.config))
-            await loop.run_in_executor(self._parts.thread, self._parts.credentials.tls.reload_if_changed)
-
-    async def _in_thread(self, work: Callable[[], object]) -> None:
+    async def _take_authorities(self) -> None:
+        """Let changed client authorities decide on open connections too, not on new ones alone."""
+        loop, files = asyncio.get_running_loop(), self._parts.credentials.client_ca_files
         try:
-            await asyncio.get_running_loop().run_in_executor(self._parts.thread, work)
-        except (PKIError, TLSFilesError) as error:
-            log.warning("certificates cannot be renewed now", error=error)
+            pool = await loop.run_in_executor(self._parts.thread, lambda: CAPool.read(files, whole=False))
+        except (OSError, ValueError) as error:
+            log.warning("client authorities changed and cannot be used; the old ones stay in use", error=error)
+            return
+        self._parts.certificates.set_pool(pool)
 
 
 class PreparedControlPlane:

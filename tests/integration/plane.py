@@ -53,14 +53,17 @@ def config_in(directory: Path, *, store: str = "memory:") -> Config:
 
 
 @asynccontextmanager
-async def running_plane(directory: Path, config: Config | None = None) -> AsyncIterator[Plane]:
-    """Serve inside the block, ready at its begin."""
+async def running_plane(
+    directory: Path, config: Config | None = None, *, own_clients: bool = True
+) -> AsyncIterator[Plane]:
+    """Serve inside the block, ready at its begin. ``own_clients`` False: there is no admin's certificate."""
     config = config if config is not None else config_in(directory)
     async with open_plane(config.complete()) as plane, plane.prepare().serving() as running:
         await running.ready()
         certs = config.cert_dir
         admin = ssl.create_default_context(cafile=str(certs / "serving-ca.crt"))
-        admin.load_cert_chain(certs / "admin.crt", certs / "admin.key")
+        if own_clients:
+            admin.load_cert_chain(certs / "admin.crt", certs / "admin.key")
         anonymous = ssl.create_default_context(cafile=str(certs / "serving-ca.crt"))
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
             yield Plane(running, http, admin, anonymous)

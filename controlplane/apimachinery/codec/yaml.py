@@ -139,7 +139,7 @@ def loads_strict(text: bytes | str) -> tuple[Any, list[str]]:
         raise TooDeep from None
     except MalformedJSON:
         raise
-    except (ValueError, TypeError) as e:
+    except (ValueError, TypeError, OverflowError) as e:
         raise MalformedYAML(f"yaml: {e}") from e
     finally:
         if loader is not None:

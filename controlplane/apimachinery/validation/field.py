@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 
 __all__ = [
+    "ENOUGH_ERRORS",
     "FieldError",
     "duplicate",
     "forbidden",
@@ -25,6 +26,10 @@ __all__ = [
     "too_many",
     "type_invalid",
 ]
+
+ENOUGH_ERRORS = 500
+"""Checks of collections stop looking once they have found this many: a body of the largest size can be wrong in a
+million places, and nobody reads a hundred megabytes about it."""
 
 _PREFIX = {
     "FieldValueNotFound": "Not found",

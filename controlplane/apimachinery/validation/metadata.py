@@ -10,10 +10,18 @@ finalizer rule is that of kubernetes' core API validation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
-from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, required, too_long
+from controlplane.apimachinery.validation.field import (
+    ENOUGH_ERRORS,
+    FieldError,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+)
 from controlplane.apimachinery.validation.names import label_value, name_is_dns_label, qualified_name
 
 __all__ = [
@@ -43,6 +51,8 @@ SUBRESOURCE_BYTES = 256
 _OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
 _OWNERS_REFUSED = frozenset({GVK("", "v1", "Event")})
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_CONTROLLERS_REPORTED = 10
+"""Each such error shows all owners."""
 _ABSENT_AS = {"name": "", "namespace": "", "uid": ""}
 
 ValidateName = Callable[[str, bool], Sequence[str]]
@@ -138,12 +148,15 @@ def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
             errors.append(invalid(path, key, problem))  # noqa: PERF401 - loops that mostly do not turn cost less
         for problem in label_value(value):
             errors.append(invalid(path, value, problem))  # noqa: PERF401
+        if len(errors) >= ENOUGH_ERRORS:
+            break
     return errors
 
 
 def validate_annotations(annotations: Mapping[str, str], path: str) -> list[FieldError]:
     """Keys are label keys whose case does not matter; the whole is bounded by TOTAL_ANNOTATION_BYTES."""
-    errors = [invalid(path, key, problem) for key in annotations for problem in qualified_name(key.lower())]
+    found = (invalid(path, key, problem) for key in annotations for problem in qualified_name(key.lower()))
+    errors = list(islice(found, ENOUGH_ERRORS))
     if sum(_utf8_bytes(k) + _utf8_bytes(v) for k, v in annotations.items()) > TOTAL_ANNOTATION_BYTES:
         errors.append(too_long(path, TOTAL_ANNOTATION_BYTES))
     return errors
@@ -156,12 +169,17 @@ def _utf8_bytes(text: str) -> int:
 def validate_owner_references(owners: Sequence[Obj], path: str) -> list[FieldError]:
     """Each names its object whole, and at most one is the controller. Paths carry no index, as upstream's."""
     errors: list[FieldError] = []
-    controller = ""
+    controller, more = "", 0
     for owner in owners:
+        if len(errors) >= ENOUGH_ERRORS:
+            break
         errors += _validate_owner(owner, path)
         if owner.get("controller"):
             named = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller and more == _CONTROLLERS_REPORTED:
+                continue
             if controller:
+                more += 1
                 errors.append(
                     invalid(
                         path,
@@ -200,7 +218,8 @@ def _in_field_order(owner: Obj) -> Obj:
 
 def validate_finalizers(finalizers: Iterable[str], path: str) -> list[FieldError]:
     finalizers = list(finalizers)
-    errors = [invalid(path, name, problem) for name in finalizers for problem in qualified_name(name)]
+    found = (invalid(path, name, problem) for name in finalizers for problem in qualified_name(name))
+    errors = list(islice(found, ENOUGH_ERRORS))
     if ORPHAN_FINALIZER in finalizers and FOREGROUND_FINALIZER in finalizers:
         errors.append(
             invalid(path, finalizers, f"finalizer {ORPHAN_FINALIZER} and {FOREGROUND_FINALIZER} cannot be both set")
@@ -220,12 +239,15 @@ def _unprefixed_finalizer(name: str, path: str) -> list[FieldError]:
 
 
 def _native_finalizers(finalizers: Iterable[str], path: str) -> list[FieldError]:
-    return [error for i, name in enumerate(finalizers) for error in _unprefixed_finalizer(name, f"{path}[{i}]")]
+    found = (error for i, name in enumerate(finalizers) for error in _unprefixed_finalizer(name, f"{path}[{i}]"))
+    return list(islice(found, ENOUGH_ERRORS))
 
 
 def validate_managed_fields(entries: Sequence[Obj], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for i, entry in enumerate(entries):
+        if len(errors) >= ENOUGH_ERRORS:
+            break
         at = f"{path}[{i}]"
         operation, fields_type = entry.get("operation") or "", entry.get("fieldsType")
         if operation not in {"Apply", "Update"}:

@@ -11,7 +11,7 @@ from controlplane.apimachinery.codec import protobuf as pb
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import binary, boolean, mapping, pointer, record, string
-from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, too_long
+from controlplane.apimachinery.validation.field import ENOUGH_ERRORS, FieldError, forbidden, invalid, too_long
 from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
 from controlplane.apimachinery.validation.names import config_map_key, name_is_dns_subdomain
 from controlplane.apis.columns import AGE, NAME
@@ -48,10 +48,14 @@ def _validate(obj: Obj) -> list[FieldError]:
             errors.append(invalid(f"data[{key}]", key, problem))
         if key in binary_data:
             errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
+        if len(errors) >= 2 * ENOUGH_ERRORS:
+            return errors
         total_bytes += len(value) if value.isascii() else len(value.encode())
     for key, value in binary_data.items():
         for problem in config_map_key(key):
             errors.append(invalid(f"binaryData[{key}]", key, problem))
+        if len(errors) >= 2 * ENOUGH_ERRORS:
+            return errors
         total_bytes += _decoded_bytes(value)
     if total_bytes > TOTAL_DATA_BYTES:
         errors.append(too_long("", TOTAL_DATA_BYTES))

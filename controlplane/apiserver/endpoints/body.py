@@ -138,6 +138,10 @@ def decode_patched(obj: Obj, served: Served, problems: Sequence[str], directive:
     if not served.resource.native:
         _check_custom_type(obj, served)
     try:
+        _check_kind(obj, served, b"")
+    except APIError as error:
+        raise _invalid_patch(shown, error.message) from error
+    try:
         problems = [*problems, *served.decoder.decode(obj)]
     except DecodeError as error:
         raise _invalid_patch(shown, str(error)) from error

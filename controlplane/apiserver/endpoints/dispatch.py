@@ -29,6 +29,7 @@ from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock, SystemClock
+from controlplane.base.deadlines import Deadlines
 from controlplane.client.negotiation import OBJECT, STREAM, Answer, negotiate, patch_type
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import RequestInfo
@@ -62,7 +63,7 @@ class APIEndpoints:
             ``min_request_timeout_seconds``: see ``Services``.
     """
 
-    __slots__ = ("_services", "_settles", "_sources", "_write_seconds")
+    __slots__ = ("_services", "_settles", "_sources", "_writes")
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class APIEndpoints:
         source: random.Random | None = None,
         sources: Sequence[Source] = (),
     ) -> None:
-        self._write_seconds = write_seconds
+        self._writes = Deadlines(write_seconds)
         self._sources = sources
         self._settles = {gr: source for source in sources for gr in source.settles}
         source = source or random.SystemRandom()
@@ -114,15 +115,19 @@ class APIEndpoints:
         handler = (PROJECTED_VERBS if projected else _VERBS)[verb]
         if verb not in _BOUNDED_VERBS:
             return await handler(self._services, request, target, answer)
+        running = self._writes.enter(asyncio.current_task())
         try:
-            async with asyncio.timeout(self._write_seconds):
-                response = await handler(self._services, request, target, answer)
-                settles = self._settles.get(target.served.gr)
-                if settles is not None:
-                    await settles.settled()  # what the answer shows is older, what comes after it is not
-                return response
-        except TimeoutError as error:
-            raise timeout("request did not complete within requested timeout - context deadline exceeded") from error
+            response = await handler(self._services, request, target, answer)
+            settles = self._settles.get(target.served.gr)
+            if settles is not None:
+                await settles.settled()  # what the answer shows is older, what comes after it is not
+            return response
+        except asyncio.CancelledError:
+            if running.was_cause():
+                raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
+            raise
+        finally:
+            self._writes.leave(running)
 
     async def _catch_up(self) -> None:
         """Before a resource is said to be unknown: nobody may have accepted it before the request came.

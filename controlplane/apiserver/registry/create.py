@@ -76,12 +76,11 @@ async def _create(
     prepare(served, namespace, obj, warn)
     if admit is not None:
         await admit(obj)
-    if parse_revision(meta):
+    if _names_revision(meta):
         raise APIError(500, "", "resourceVersion should not be set on objects to be created")
     key = Key(namespace, meta["name"])
     try:
         if dry_run:
-            meta.pop("resourceVersion", None)
             await _require_absent(served, key)
             return Written(None, obj, created=True)
         ttl_seconds = strategy.ttl_seconds(obj) if strategy.ttl_seconds is not None else 0
@@ -108,6 +107,16 @@ def prepare(served: Served, namespace: str, obj: Obj, warn: Callable[[str], None
     for warning in strategy.warnings(obj):
         warn(warning)
     strategy.canonicalize(obj)
+
+
+def _names_revision(meta: Obj) -> bool:
+    """Whether a new object claims to have a revision; what is no number claims none, as upstream reads it, and goes."""
+    try:
+        revision = parse_revision(meta)
+    except APIError:
+        revision = 0
+    meta.pop("resourceVersion", None)
+    return revision != 0
 
 
 async def _require_absent(served: Served, key: Key) -> None:

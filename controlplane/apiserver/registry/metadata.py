@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from controlplane.apimachinery.codec.json import dumps_sorted
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.meta import metadata
 from controlplane.apimachinery.status import APIError, bad_request
@@ -90,10 +91,13 @@ def deduplicate_owners(meta: Obj, warn: Callable[[str], None], *, after_admissio
         return
     kept: list[Any] = []
     repeated: list[str] = []
+    seen: set[bytes] = set()
     for owner in owners:
-        if owner in kept:
+        spelled = dumps_sorted(owner)
+        if spelled in seen:
             repeated.append(str(owner.get("uid", "")))
         else:
+            seen.add(spelled)
             kept.append(owner)
     if repeated:
         meta["ownerReferences"] = kept

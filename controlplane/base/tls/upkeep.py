@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from controlplane.base import logs
 from controlplane.base.clock import Clock
-from controlplane.base.tls.context import ServerTLS
+from controlplane.base.tls.context import ServerTLS, TLSFilesError
 from controlplane.base.tls.pki import PKIError
 
 __all__ = ["keep_up"]
@@ -41,7 +41,7 @@ async def keep_up(
             checked = clock.monotonic()
             try:
                 await asyncio.to_thread(renew)
-            except PKIError as error:
+            except (PKIError, TLSFilesError) as error:
                 log.warning("own certificates cannot be checked; the present ones stay in use", error=error)
         if await asyncio.to_thread(tls.reload_if_changed) and on_change is not None:
             await on_change()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import ssl
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from tests.processes import sample_plane
@@ -56,6 +58,25 @@ def test_told_to_stop_it_ends_in_order(tmp_path: Path) -> None:
     log = (tmp_path / "log.txt").read_text()
     assert f"sample-controlplane: serving https://127.0.0.1:{plane.target.port}; kubeconfig: {plane.kubeconfig}" in log
     assert "shutting down" in log
+
+
+def test_it_outlives_those_who_read_what_it_prints(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "sample_controlplane", "--secure-port=0", "--cert-dir=.", "--store=memory:"]
+    with open(tmp_path / "log.txt", "w") as log:
+        process = subprocess.Popen(command, stdout=writing, stderr=log, cwd=tmp_path)
+    os.close(writing)
+    try:
+        deadline = time.monotonic() + 30
+        while not (serving := '"serving"' in (tmp_path / "log.txt").read_text()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert serving
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_told_twice_it_ends_at_once(tmp_path: Path) -> None:

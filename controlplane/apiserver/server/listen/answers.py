@@ -106,6 +106,8 @@ class CompleteAnswer(AiohttpResponse):
             transport.write(first)
         elif length <= ONE_WRITE_BYTES:
             transport.write(first + (body if isinstance(body, bytes) else b"".join(body)))
+            if transport.get_write_buffer_size() > ONE_WRITE_BYTES:  # a client that asks on and does not read
+                await _drained(request)
         else:
             transport.write(first)
             for piece in _slices(body):
@@ -210,10 +212,14 @@ async def _write_slice(request: Exchange, transport: asyncio.Transport, piece: b
     if transport.is_closing():
         raise ConnectionResetError
     transport.write(piece)
+    await _drained(request)
+    await asyncio.sleep(0)
+
+
+async def _drained(request: Exchange) -> None:
     connection = request.protocol
     assert isinstance(connection, Connection)
     await connection.drained()
-    await asyncio.sleep(0)
 
 
 async def _write_compressed(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from aiohttp.http import HttpVersion, HttpVersion11
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from controlplane.apiserver.server.listen.answers import CompleteAnswer, StreamAnswer, one_write
+from controlplane.apiserver.server.listen.answers import ONE_WRITE_BYTES, CompleteAnswer, StreamAnswer, one_write
 from controlplane.apiserver.server.listen.known_heads import Found, KnownHeads
 from controlplane.base import logs
 from controlplane.base.eager import Rest, first_step
@@ -139,11 +139,13 @@ class DirectRoad:
             self._task.cancel()
 
     def _write(self, response: Response, *, close: bool = False) -> bool:
-        """Write a small complete answer; False: it is another kind."""
+        """Write a small complete answer; False: it is another kind, or has to wait."""
         connection, front = self._connection, self._front
         transport = connection.transport
         if transport is None:
             return True
+        if transport.get_write_buffer_size() > ONE_WRITE_BYTES:
+            return False  # the client does not read its answers: the next one waits until it does
         closes, written = one_write(response, close=close or front.closing)
         if written is None:
             return False

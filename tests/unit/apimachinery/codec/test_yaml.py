@@ -56,6 +56,7 @@ def test_reading(text: str, value: Any) -> None:
         ("\t- a", "yaml: "),
         ("a: \x00", "yaml: "),
         ("a: " + "9" * 5000, "yaml: "),
+        ("a: 0x" + "f" * 1000, "yaml: int too large"),
     ],
 )
 def test_what_is_refused(text: str, message: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.validation.field import ENOUGH_ERRORS
 from controlplane.apimachinery.validation.metadata import (
     validate_field_manager,
     validate_object_meta,
@@ -247,3 +248,22 @@ def test_field_managers() -> None:
         "fieldManager: Too long: may not be more than 128 bytes"
     ]
     assert [e.detail for e in validate_field_manager("é\tx")] == ["invalid character U+0009 (at position 2)"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("labels", {f"-{i}": "v " for i in range(5_000)}),
+        ("annotations", {f"-{i}": "" for i in range(5_000)}),
+        ("finalizers", ["a b"] * 5_000),
+        ("ownerReferences", [{}] * 5_000),
+        ("managedFields", [{}] * 5_000),
+    ],
+)
+def test_a_body_that_is_wrong_everywhere_is_not_answered_at_length(field: str, value: Any) -> None:
+    assert ENOUGH_ERRORS <= len(problems(**{field: value})) <= 2 * ENOUGH_ERRORS + 10
+
+
+def test_many_controllers_do_not_multiply_the_answer() -> None:
+    owners = [{**TWO_CONTROLLERS[0], "uid": f"u-{i}"} for i in range(1_000)]
+    assert len(problems(ownerReferences=owners)) == 10

@@ -283,3 +283,16 @@ def test_a_namespace_loses_its_finalizer_by_the_finalize_subresource_alone_and_i
             assert (await plane.call("GET", "/api/v1/namespaces/n")).status == 404
 
     run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ({"kind": "Secret"}, "converting (v1.Secret) to (ConfigMap): unknown conversion"),
+        ({"apiVersion": "v2"}, 'no kind "ConfigMap" is registered for version "v2"'),
+    ],
+)
+def test_a_patch_does_not_make_another_kind(body: dict[str, str], why: str) -> None:
+    answer = patch(body, MERGE)
+    assert answer.status == 422
+    assert why in answer.body["message"]

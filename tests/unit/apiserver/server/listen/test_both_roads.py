@@ -339,3 +339,29 @@ def test_idle_connection_is_closed_and_a_busy_one_is_not() -> None:
                 assert await wire.at_end()
 
     run(scenario())
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_a_client_that_asks_on_and_does_not_read_is_not_answered_on(direct: bool) -> None:
+    asked = 0
+
+    async def handle(_request: Request) -> Response:
+        nonlocal asked
+        asked += 1
+        return Response(200, b"x" * 50_000)
+
+    async def scenario() -> None:
+        async with serving(handle, direct=direct) as served, served.wire() as wire:
+            await wire.get("/small")
+            for _ in range(1_000):
+                wire.send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n")
+                await asyncio.sleep(0)
+            before = -1
+            while asked != before:
+                before = asked
+                await asyncio.sleep(0.1)
+            assert asked < 500  # what the kernel's buffers took, and a little
+            for _ in range(1_000):
+                assert len((await wire.answer()).body) == 50_000
+
+    run(scenario())
