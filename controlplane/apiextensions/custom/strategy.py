@@ -95,17 +95,24 @@ class CustomRules:
     def _validate(self, obj: Obj) -> list[FieldError]:
         return [
             *validate_object_meta(obj["metadata"], namespaced=self._namespaced, validate_name=name_is_dns_subdomain),
-            *self.schema.validate(obj),
-            *self._scale_errors(obj),
-            *self.schema.structure_errors(obj, None),
+            *self._value_errors(obj, None),
         ]
 
     def _validate_update(self, obj: Obj, old: Obj) -> list[FieldError]:
         return [
             *validate_object_meta_update(obj["metadata"], old["metadata"]),
-            *self.schema.validate_update(obj, old),
+            *self._value_errors(obj, old),
+        ]
+
+    def _value_errors(self, obj: Obj, old: Obj | None) -> list[FieldError]:
+        schema = self.schema
+        if schema.fits(obj):
+            return [*self._scale_errors(obj), *schema.embedded_errors(obj)]
+        return [
+            *(schema.validate(obj) if old is None else schema.validate_update(obj, old)),
             *self._scale_errors(obj),
-            *self.schema.structure_errors(obj, old),
+            *schema.embedded_errors(obj),
+            *schema.list_errors(obj, old),
         ]
 
     def _validate_status_update(self, obj: Obj, old: Obj) -> list[FieldError]:

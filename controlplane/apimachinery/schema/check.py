@@ -2,7 +2,7 @@
 
 Compiled closures, one a node, made when a value first reaches it. Common cases are decided here; whatever is rare (a
 value of another type than the schema's, a schema with contradictory numbers) is left to ``explain``, so that both
-always agree: a value fits if nothing is wrong with it.
+always agree: a value fits if nothing is wrong with it, and if no set or map list in it repeats itself.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from controlplane.apimachinery.schema.explain import explain, same
 from controlplane.apimachinery.schema.formats import FORMATS, effective_format
+from controlplane.apimachinery.schema.list_types import repeated_items
 from controlplane.apimachinery.schema.nodes import Node
 from controlplane.apimachinery.schema.patterns import PatternError, searcher
 
@@ -184,6 +185,8 @@ def _list_parts(node: Node) -> list[Check]:
         parts.append(lambda value: len(value) >= fewest)
     if most is not None:
         parts.append(lambda value: len(value) <= most)
+    if schema.get("x-kubernetes-list-type") in ("set", "map"):
+        parts.append(_distinct_part(schema))
     if items is not None:
         item_node = items
         expected: type = _Never
@@ -205,6 +208,28 @@ def _list_parts(node: Node) -> list[Check]:
 
         parts.append(every)
     return parts
+
+
+def _distinct_part(schema: dict[str, Any]) -> Check:
+    """Whether a set or map list repeats nothing; what looks repeated is looked at again, by its JSON."""
+    keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
+    key = keys[0] if len(keys) == 1 else None
+
+    def distinct(value: Any) -> bool:
+        if len(value) < 2:
+            return True
+        try:
+            if key is not None:
+                marks = {item.get(key) for item in value}
+            elif keys:
+                marks = {tuple([item.get(name) for name in keys]) for item in value}
+            else:
+                marks = set(value)
+        except (AttributeError, TypeError):  # items that are no objects, or keys that are
+            return not repeated_items(value, schema, "")
+        return len(marks) == len(value) or not repeated_items(value, schema, "")
+
+    return distinct
 
 
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]

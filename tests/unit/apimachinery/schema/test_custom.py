@@ -165,6 +165,7 @@ LISTS: Obj = {
 def test_lists_that_repeat(spec: Obj, texts: list[str]) -> None:
     custom = schema(LISTS)
     assert [str(error) for error in custom.list_errors({"spec": spec}, None)] == texts
+    assert custom.fits({"spec": spec}) is (not texts)
     assert custom.list_errors({"spec": spec}, {"spec": spec}) == []
 
 
@@ -183,4 +184,4 @@ def test_lists_that_repeat(spec: Obj, texts: list[str]) -> None:
 )
 def test_embedded_objects(value: Obj, fields: list[str]) -> None:
     custom = schema({"type": "object", "properties": {"e": EMBEDDED}})
-    assert [error.field for error in custom.structure_errors({"spec": {"e": value}}, None)] == fields
+    assert [error.field for error in custom.embedded_errors({"spec": {"e": value}})] == fields
