@@ -174,6 +174,11 @@ def sample_plane(directory: Path, *, store: str = "", flags: tuple[str, ...] = (
                 process.wait()
 
 
+def names_port(kubeconfig: Path, port: int) -> bool:
+    """Whether the kubeconfig is this start's: it is written once the port is listened on, over one of an earlier."""
+    return kubeconfig.exists() and f":{port}\n" in kubeconfig.read_text()
+
+
 def wait_ready(process: subprocess.Popen[bytes], port: int, kubeconfig: Path, begin: float, log: Path) -> float:
     """Poll /readyz (anonymous) until 200; seconds since ``begin``."""
     context = ssl.create_default_context()
@@ -185,7 +190,7 @@ def wait_ready(process: subprocess.Popen[bytes], port: int, kubeconfig: Path, be
         with contextlib.suppress(OSError), contextlib.closing(connection):
             connection.request("GET", "/readyz")
             with contextlib.closing(connection.getresponse()) as answer:
-                if answer.status == 200 and kubeconfig.exists():
+                if answer.status == 200 and names_port(kubeconfig, port):
                     return time.perf_counter() - begin
         time.sleep(0.005)
     raise TimeoutError(log.read_text()[-3000:])

@@ -237,6 +237,7 @@ class Resource:
     ``stored_group``: the group in whose form (and ``storage_version``) objects are stored, if it is not the resource's
     own: another resource has the same objects under the same ``key_prefix`` (events). ``convert`` gives an object (its
     apiVersion says its form) in the form of another apiVersion; it may share parts.
+    ``other_forms``: the schemas, by apiVersion, of the forms in which that other resource serves them.
     ``attributes``: the selectable fields of an object; ``field_labels``: their names (the allowed field selectors).
     ``volatile``: churns so much that its history has a ring budget of its own (events, leases).
     ``native``: a compiled-in kind: stored with its kind first, and without kind and apiVersion in the items of lists. A
@@ -256,6 +257,7 @@ class Resource:
     list_kind: str = ""
     stored_group: str | None = None
     convert: Callable[[Obj, str], Obj] | None = None
+    other_forms: Mapping[str, Obj] = field(default_factory=dict)
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = STANDARD_VERBS

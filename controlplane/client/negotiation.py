@@ -44,8 +44,8 @@ JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
-PATCH_TYPES = (JSON_PATCH, MERGE_PATCH)
-"""Those that are carried out."""
+PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
+"""Those that native kinds take; other kinds have no strategic merge patch."""
 
 
 class Conversion(NamedTuple):
@@ -70,7 +70,7 @@ _KNOWN = (JSON, YAML, PROTOBUF)
 clients that prefer it take JSON too."""
 _SPOKEN = (JSON, YAML)
 _STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
-_KNOWN_PATCH_TYPES = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH})
+_CUSTOM_PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 _OBJECT_KINDS = frozenset(
     Conversion("meta.k8s.io", version, kind)
     for version in ("v1", "v1beta1")
@@ -229,17 +229,17 @@ def is_protobuf(content_type: str | None) -> bool:
     return content_type is not None and content_type.partition(";")[0].strip() == PROTOBUF
 
 
-def patch_type(content_type: str | None, *, routed: bool = True) -> str:
-    """The kind of patch. ``routed``: unknown types are refused by upstream's router, which says little.
+def patch_type(content_type: str | None, *, native: bool) -> str:
+    """The kind of patch, for a native kind or another one.
 
     Raises:
-        APIError: 415; a patch type that exists but is not carried out gets the list of those that are.
+        APIError: 415. For native kinds upstream's router says so, before anything could list what is allowed.
     """
     media_type = (content_type or "").partition(";")[0].strip()
-    if media_type in PATCH_TYPES:
+    if media_type in (PATCH_TYPES if native else _CUSTOM_PATCH_TYPES):
         return media_type
-    if media_type in _KNOWN_PATCH_TYPES or not routed:
-        raise _unsupported(PATCH_TYPES)
+    if not native:
+        raise _unsupported(_CUSTOM_PATCH_TYPES)
     raise APIError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
 
 

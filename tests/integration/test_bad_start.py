@@ -68,6 +68,13 @@ def test_unknown_store_scheme(tmp_path: Path) -> None:
     assert_refused(start(tmp_path, "--store=zookeeper:x"), "--store", "zookeeper", "sqlite")
 
 
+@pytest.mark.parametrize("store", ["memory:x", "sqlite:", "etcd:", "plain.db"])
+def test_store_without_or_with_too_much_place(tmp_path: Path, store: str) -> None:
+    done = start(tmp_path, f"--store={store}")
+    assert done.returncode == 2
+    assert_refused(done, "--store", store)
+
+
 def test_port_in_use(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -8,7 +8,7 @@ Source: behaviour of kubernetes/apimachinery ``pkg/util/managedfields``, its ord
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,16 @@ import orjson
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.structured.check import check_type
+from controlplane.apimachinery.patch.structured.compare import compare
+from controlplane.apimachinery.patch.structured.elements import escape_html
 from controlplane.apimachinery.patch.structured.errors import Conflict, ConflictError, Manager
 from controlplane.apimachinery.patch.structured.fieldset import Fields, decode, difference, has, union
+from controlplane.apimachinery.patch.structured.types import Type
 from controlplane.apimachinery.patch.structured.updater import Managers, OwnedSet, Updater
-from controlplane.apimachinery.patch.structured.walks import compare, fields_of
+from controlplane.apimachinery.patch.structured.walks import fields_of
+from controlplane.apimachinery.validation.metadata import TOTAL_ANNOTATION_BYTES, total_annotation_bytes
 
-__all__ = ["LAST_APPLIED", "UPDATE_MANAGERS_LIMIT", "FieldManager"]
+__all__ = ["LAST_APPLIED", "UPDATE_MANAGERS_LIMIT", "FieldManager", "is_reset", "keep_times", "problem_of"]
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 UPDATE_MANAGERS_LIMIT = 10
@@ -30,20 +34,22 @@ UPDATE_MANAGERS_LIMIT = 10
 APPLY, UPDATE = "Apply", "Update"
 _BEFORE_FIRST_APPLY = "before-first-apply"
 _SELF = Manager("\0current-operation", UPDATE)
-_SYSTEM_FIELDS: Fields = {
+_UNOWNED: Fields = {
     "f:apiVersion": {},
     "f:kind": {},
     "f:metadata": {
-        ".": {},
-        "f:name": {},
-        "f:namespace": {},
-        "f:creationTimestamp": {},
-        "f:selfLink": {},
-        "f:uid": {},
-        "f:clusterName": {},
-        "f:generation": {},
-        "f:managedFields": {},
-        "f:resourceVersion": {},
+        f"f:{name}": {}
+        for name in (
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        )
     },
 }
 """What nobody owns."""
@@ -51,56 +57,81 @@ _SYSTEM_FIELDS: Fields = {
 
 @dataclass(slots=True)
 class Managed:
-    """Managed fields in hand: who owns what, and when each wrote last (RFC 3339)."""
+    """Managed fields in hand: who owns what, and when each wrote last (RFC 3339).
+
+    ``entries`` are those that were read, with the set that each gave: one that says the same afterwards is written as
+    it is. They tell that an object is tracked, even if all its owners' versions are gone.
+    """
 
     managers: Managers
     times: dict[Manager, str]
+    entries: dict[Manager, tuple[Obj, Fields | None]]
 
 
 class FieldManager:
     """Keeps managed fields for writes through one path.
 
-    ``api_version`` is the version of the objects that come and go here; ``now`` gives the time as objects carry it.
+    Args:
+        types, convert, reset: as for ``Updater``.
+        api_version: the version of the objects that come and go here.
+        now: gives the time as objects carry it.
+        blank: the object that a create begins with: what it has, nobody has set. It has metadata, and is not changed.
     """
 
-    def __init__(self, updater: Updater, api_version: str, *, subresource: str, now: Callable[[], str]) -> None:
-        self._updater, self._version, self._subresource, self._now = updater, api_version, subresource, now
+    __slots__ = ("_blank", "_now", "_subresource", "_updater", "_version")
 
-    def update(self, live: Obj, new: Obj, manager: str) -> None:
-        """Set the managed fields of ``new``, written by ``manager`` over ``live`` (``{}`` on create)."""
+    def __init__(
+        self,
+        api_version: str,
+        *,
+        types: Mapping[str, Type],
+        convert: Callable[[Obj, str], Obj],
+        reset: Mapping[str, Fields],
+        subresource: str,
+        now: Callable[[], str],
+        blank: Obj,
+    ) -> None:
+        self._updater = Updater(types=types, convert=convert, reset=reset, unowned=_UNOWNED)
+        self._version, self._subresource, self._now, self._blank = api_version, subresource, now, blank
+
+    def update(self, live: Obj | None, new: Obj, manager: str) -> None:
+        """Set the managed fields of ``new``, written by ``manager`` over ``live`` (None: it is created)."""
+        live = self._blank if live is None else live
         managed = self._sent_or_stored(live, new)
-        bare_live, bare_new = _bare(live), _bare(new)
-        if not managed.managers and live.get("metadata", {}).get("uid"):
+        if not managed.entries and live["metadata"].get("uid"):
             _put(new, None)  # nobody began to track this object: an apply will
             return
         try:
-            managed = self._update(bare_live, bare_new, managed, manager)
+            managed = self._update(live, new, managed, manager)
         except ValueError:
-            _put(new, live.get("metadata", {}).get("managedFields"))
+            _put(new, live["metadata"].get("managedFields"))
             return
         _put(new, encode(managed))
 
-    def apply(self, live: Obj, applied: Obj, manager: str, *, force: bool) -> Obj:
-        """Merge ``applied`` into ``live``; the result has its managed fields set. Neither argument is changed.
+    def apply(self, live: Obj | None, applied: Obj, manager: str, *, force: bool) -> Obj:
+        """Merge ``applied`` into ``live`` (None: it is created); the result has its managed fields set. Neither is
+        changed, but parts of both stand in the result.
 
         Raises:
             ConflictError: somebody else owns a field with another value, and not ``force``.
             TypeMismatch: ``applied`` does not fit its type.
+            ValueError: the stored object or its managed fields do not fit, so that nothing can be merged into it.
         """
-        type_ = self._updater.types[self._version]
-        check_type(applied, type_)
-        managed = _read(live.get("metadata", {}).get("managedFields"))
-        bare = _bare(live)
-        if not managed.managers:
-            # what was there before anybody applied belongs to one manager, so that it is not lost without a conflict
-            managed = self._update({}, bare, managed, _BEFORE_FIRST_APPLY)
+        check_type(applied, self._updater.types[self._version])
+        if live is None:
+            live, managed = self._blank, Managed({}, {}, {})
+        else:
+            managed = self._read(live["metadata"].get("managedFields"))
+            if not managed.entries:
+                # what was there before anybody applied belongs to one manager, so that it is not lost unnoticed
+                managed = self._update(self._blank, live, managed, _BEFORE_FIRST_APPLY)
         try:
-            merged = self._apply(bare, applied, managed, manager, force=force)
+            merged = self._apply(live, applied, managed, manager, force=force)
         except ConflictError as err:
             if manager != "kubectl":
                 raise
-            self._raise_unless_last_applied(err, bare)
-            merged = self._apply(bare, applied, managed, manager, force=True)
+            self._raise_unless_last_applied(err, live)
+            merged = self._apply(live, applied, managed, manager, force=True)
         if manager == "kubectl":
             _refresh_last_applied(merged, applied)
         return merged
@@ -110,46 +141,63 @@ class FieldManager:
         return Manager(name or "unknown", operation, version, self._subresource)
 
     def _update(self, live: Obj, new: Obj, managed: Managed, name: str) -> Managed:
-        manager = self._identify(name, UPDATE)
-        managers = self._updater.update(live, new, self._version, dict(managed.managers), _SELF)
-        times = dict(managed.times)
+        managers = self._updater.update(live, new, self._version, managed.managers, _SELF)
+        times = managed.times
         mine = managers.pop(_SELF, None)
-        stripped = difference(mine.fields, _SYSTEM_FIELDS) if mine is not None else {}
-        if mine is not None and stripped:
+        if mine is not None:
+            manager = self._identify(name, UPDATE)
             before = managers.get(manager)
-            fields = union(before.fields, stripped) if before is not None else stripped
-            managers[manager] = mine._replace(fields=fields)
-            times[manager] = self._now()
-        return _capped(Managed(managers, times))
+            managers[manager] = mine if before is None else mine._replace(fields=union(before.fields, mine.fields))
+            times = {**times, manager: self._now()}
+        return _capped(Managed(managers, times, managed.entries))
 
     def _apply(self, live: Obj, applied: Obj, managed: Managed, name: str, *, force: bool) -> Obj:
         manager = self._identify(name, APPLY)
-        new, managers = self._updater.apply(live, applied, self._version, dict(managed.managers), manager, force=force)
-        mine = managers.pop(manager, None)
-        stripped = difference(mine.fields, _SYSTEM_FIELDS) if mine is not None else {}
-        if mine is not None and stripped:
-            managers[manager] = mine._replace(fields=stripped)
-        times = dict(managed.times)
-        if new is not None:
-            times[manager] = self._now()
-        merged = dict(new if new is not None else live)
+        new, managers = self._updater.apply(live, applied, self._version, managed.managers, manager, force=force)
+        times = managed.times if new is None else {**managed.times, manager: self._now()}
+        merged = dict(live if new is None else new)
         merged["metadata"] = dict(merged.get("metadata") or {})
-        _put(merged, encode(Managed(managers, times)))
+        _put(merged, encode(Managed(managers, times, managed.entries)))
         return merged
 
     def _sent_or_stored(self, live: Obj, new: Obj) -> Managed:
         """The managed fields to start from: those sent, if they are usable; ``[]`` or ``[{}]`` resets them."""
-        stored = live.get("metadata", {}).get("managedFields")
-        if self._subresource:
-            return _read_or_none(stored)
-        sent = new.get("metadata", {}).get("managedFields")
-        if sent in ([], [{}]):
-            return Managed({}, {})
+        stored = live["metadata"].get("managedFields")
+        sent = None if self._subresource else new["metadata"].get("managedFields")
+        if sent is None or sent == stored:
+            return self._read_or_none(stored)
+        if is_reset(sent):
+            return Managed({}, {}, {})
         try:
-            managed = _read(sent)
+            managed = self._read(sent)
         except ValueError:
-            return _read_or_none(stored)
-        return managed if managed.managers else _read_or_none(stored)
+            return self._read_or_none(stored)
+        return managed if managed.entries else self._read_or_none(stored)
+
+    def _read_or_none(self, entries: Any) -> Managed:
+        try:
+            return self._read(entries)
+        except ValueError:
+            return Managed({}, {}, {})
+
+    def _read(self, entries: Any) -> Managed:
+        """Managed fields from the wire; of versions that are not served any more only the entries are kept.
+
+        Raises:
+            ValueError: an entry of an unknown operation or fields type, or whose fields cannot be read.
+        """
+        managed = Managed({}, {}, {})
+        for index, entry in enumerate(entries or ()):
+            manager = _manager_of(entry, index)
+            version = entry["apiVersion"]
+            fields = self._updater.owned(entry.get("fieldsV1"), version)
+            managed.entries[manager] = entry, fields
+            if fields is None:
+                continue
+            managed.managers[manager] = OwnedSet(fields, version, manager.operation == APPLY)
+            if entry.get("time"):
+                managed.times[manager] = entry["time"]
+        return managed
 
     def _raise_unless_last_applied(self, err: ConflictError, live: Obj) -> None:
         """kubectl takes over, without force, what it had applied on the client side and nobody changed since."""
@@ -179,12 +227,42 @@ class FieldManager:
         return owned
 
 
-def _bare(obj: Obj) -> Obj:
-    """The object without its managed fields; the rest is shared."""
-    meta = obj.get("metadata")
-    if not meta or "managedFields" not in meta:
-        return obj
-    return {**obj, "metadata": {k: v for k, v in meta.items() if k != "managedFields"}}
+def is_reset(entries: Any) -> bool:
+    """Whether a client asks for its object's managed fields to be forgotten: by an empty list, or one empty entry."""
+    return entries in ([], [{}])
+
+
+def problem_of(entries: Any) -> str:
+    """What makes managed fields unusable, ``""`` if nothing does."""
+    try:
+        for index, entry in enumerate(entries or ()):
+            _manager_of(entry, index)
+            decode(entry.get("fieldsV1"))
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def keep_times(new: Obj, old: Obj) -> None:
+    """Give ``new`` the times of ``old``'s managed fields if these times are all that differs: then nothing is written.
+
+    A manager's time is set before it is known what admission and strategy leave of its change.
+    """
+    for name in new.keys() | old.keys():
+        if name != "metadata" and new.get(name) != old.get(name):
+            return
+    entries, before = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
+    if not entries or not before or len(entries) != len(before) or entries == before:
+        return
+    if (
+        all(map(_same_but_for_time, entries, before))
+        and {**new["metadata"], "managedFields": before} == old["metadata"]
+    ):
+        new["metadata"]["managedFields"] = before
+
+
+def _same_but_for_time(entry: Obj, other: Obj) -> bool:
+    return entry == other or {**entry, "time": ""} == {**other, "time": ""}
 
 
 def _put(obj: Obj, entries: list[Obj] | None) -> None:
@@ -194,56 +272,41 @@ def _put(obj: Obj, entries: list[Obj] | None) -> None:
         obj["metadata"].pop("managedFields", None)
 
 
-def _read_or_none(entries: Any) -> Managed:
-    try:
-        return _read(entries)
-    except ValueError:
-        return Managed({}, {})
-
-
-def _read(entries: Any) -> Managed:
-    """Managed fields from the wire.
+def _manager_of(entry: Obj, index: int) -> Manager:
+    """Whom an entry of managed fields is of.
 
     Raises:
-        ValueError: an entry of an unknown operation or fields type, or whose fields cannot be read.
+        ValueError: an unknown operation or fields type, or no version.
     """
-    managed = Managed({}, {})
-    for index, entry in enumerate(entries or ()):
-        operation, version, kind = entry.get("operation"), entry.get("apiVersion", ""), entry.get("fieldsType", "")
-        if operation not in (APPLY, UPDATE):
-            raise ValueError("operation must be `Apply` or `Update`")
-        if not version:
-            raise ValueError("apiVersion must not be empty")
-        if not kind:
-            raise ValueError(f"missing fieldsType in managed fields entry {index}")
-        if kind != "FieldsV1":
-            raise ValueError(f'invalid fieldsType "{kind}" in managed fields entry {index}')
-        manager = Manager(
-            entry.get("manager", ""), operation, version if operation == UPDATE else "", entry.get("subresource", "")
-        )
-        managed.managers[manager] = OwnedSet(decode(entry.get("fieldsV1")), version, operation == APPLY)
-        if entry.get("time"):
-            managed.times[manager] = entry["time"]
-    return managed
+    operation, version, kind = entry.get("operation"), entry.get("apiVersion", ""), entry.get("fieldsType", "")
+    if operation not in (APPLY, UPDATE):
+        raise ValueError("operation must be `Apply` or `Update`")
+    if not version:
+        raise ValueError("apiVersion must not be empty")
+    if not kind:
+        raise ValueError(f"missing fieldsType in managed fields entry {index}")
+    if kind != "FieldsV1":
+        raise ValueError(f'invalid fieldsType "{kind}" in managed fields entry {index}')
+    return Manager(
+        entry.get("manager", ""), operation, version if operation == UPDATE else "", entry.get("subresource", "")
+    )
 
 
 def encode(managed: Managed) -> list[Obj]:
     """The entries for the wire: applies before updates, then by time, name, version and subresource."""
-    ordered = sorted(
-        managed.managers.items(),
-        key=lambda item: (
-            item[0].operation,
-            managed.times.get(item[0], ""),
-            item[0].name,
-            item[1].version,
-            item[0].subresource,
-        ),
-    )
+    times = managed.times
+    items = list(managed.managers.items())
+    if len(items) > 1:
+        items.sort(key=lambda i: (i[0].operation, times.get(i[0], ""), i[0].name, i[1].version, i[0].subresource))
     entries = []
-    for manager, owned in ordered:
+    for manager, owned in items:
+        known, time = managed.entries.get(manager), times.get(manager)
+        if known is not None and known[1] is owned.fields and known[0].get("time") == time:
+            entries.append(known[0])
+            continue
         entry: Obj = {"manager": manager.name, "operation": manager.operation, "apiVersion": owned.version}
-        if manager in managed.times:
-            entry["time"] = managed.times[manager]
+        if time:
+            entry["time"] = time
         entry["fieldsType"] = "FieldsV1"
         entry["fieldsV1"] = owned.fields
         if manager.subresource:
@@ -277,7 +340,7 @@ def _capped(managed: Managed) -> Managed:
         left -= 1
         if manager in times:
             times[bucket] = times[manager]
-    return Managed(managers, times)
+    return Managed(managers, times, managed.entries)
 
 
 def _refresh_last_applied(merged: Obj, applied: Obj) -> None:
@@ -289,4 +352,7 @@ def _refresh_last_applied(merged: Obj, applied: Obj) -> None:
     if LAST_APPLIED in (meta.get("annotations") or {}):
         meta["annotations"] = {k: v for k, v in meta["annotations"].items() if k != LAST_APPLIED}
     text = orjson.dumps({**applied, "metadata": meta}, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE).decode()
-    merged["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}
+    refreshed = {**annotations, LAST_APPLIED: escape_html(text)}
+    if total_annotation_bytes(refreshed) > TOTAL_ANNOTATION_BYTES:
+        del refreshed[LAST_APPLIED]  # it must not be what makes them too many
+    merged["metadata"]["annotations"] = refreshed

@@ -17,19 +17,19 @@ from typing import Any
 import orjson
 
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.patch.errors import MalformedPatch, PatchError, PatchNotApplicable
 
-__all__ = ["StrategicMergeError", "apply_strategic_merge_patch"]
+__all__ = ["StrategicMergeError", "apply_strategic_merge_patch", "go_text"]
 
 MARKER = "$patch"
 RETAIN_KEYS = "$retainKeys"
 ELEMENT_ORDER = "$setElementOrder/"
 DELETE_FROM = "$deleteFromPrimitiveList/"
-_BAD_ORDER = "invalid patch format of setElementOrder list"
 _BAD_RETAIN = "invalid patch format of retainKeys"
 
 
-class StrategicMergeError(ValueError):
-    """A patch that cannot be applied; nothing has been changed."""
+class StrategicMergeError(PatchError):
+    """A patch that cannot be applied; upstream answers 500 with the text."""
 
 
 def apply_strategic_merge_patch(obj: Obj, patch: Obj, schema: Obj) -> Obj:
@@ -39,7 +39,8 @@ def apply_strategic_merge_patch(obj: Obj, patch: Obj, schema: Obj) -> Obj:
         schema: the structural schema of the whole object, ``metadata`` included.
 
     Raises:
-        StrategicMergeError: a directive or a list that does not fit; the text is upstream's.
+        MalformedPatch, PatchNotApplicable, StrategicMergeError: a directive or a list that does not fit; the text is
+            upstream's.
     """
     return _merge_map(obj, patch, schema)
 
@@ -116,10 +117,10 @@ def _retain_keys(out: Obj, patch: Obj) -> None:
         return
     names = patch.pop(RETAIN_KEYS)
     if not isinstance(names, list):
-        raise StrategicMergeError(_BAD_RETAIN)
+        raise MalformedPatch(_BAD_RETAIN)
     for key, value in patch.items():
         if value is not None and not key.startswith((DELETE_FROM, ELEMENT_ORDER)) and key not in names:
-            raise StrategicMergeError(_BAD_RETAIN)
+            raise MalformedPatch(_BAD_RETAIN)
     for key in [k for k in out if k not in names]:
         del out[key]
 
@@ -172,7 +173,7 @@ def _check_order(items: list[Any], order: list[Any], merge_key: str) -> None:
             at += 1
         if at == len(order):
             raise StrategicMergeError(
-                f"The order in patch list:\n{_go(items)}\n doesn't match $setElementOrder list:\n{_go(order)}\n"
+                f"The order in patch list:\n{go_text(items)}\n doesn't match $setElementOrder list:\n{go_text(order)}\n"
             )
         at += 1
 
@@ -288,9 +289,9 @@ def _element_kind(*lists: list[Any]) -> type:
     """
     kinds = {type(item) for items in lists for item in items}
     if list in kinds:
-        raise StrategicMergeError("lists of lists are not supported")
+        raise PatchNotApplicable("lists of lists are not supported")
     if len(kinds) > 1:
-        raise StrategicMergeError(f"list element types are not identical: {_go(list(lists))}")
+        raise StrategicMergeError(f"list element types are not identical: {go_text(list(lists))}")
     return kinds.pop() if kinds else type(None)
 
 
@@ -314,15 +315,15 @@ def _go_type(value: Any) -> str:
 
 
 def _go_map(value: Obj) -> str:
-    return "map[" + " ".join(f"{k}:{_go(v)}" for k, v in sorted(value.items())) + "]"
+    return "map[" + " ".join(f"{k}:{go_text(v)}" for k, v in sorted(value.items())) + "]"
 
 
-def _go(value: Any) -> str:
-    """A value as Go's %v prints it."""
+def go_text(value: Any) -> str:
+    """A value as Go's ``%v`` prints it."""
     if isinstance(value, dict):
         return _go_map(value)
     if isinstance(value, list):
-        return "[" + " ".join(map(_go, value)) + "]"
+        return "[" + " ".join(map(go_text, value)) + "]"
     if value is None:
         return "<nil>"
     if isinstance(value, bool):

@@ -33,6 +33,7 @@ _OWNER = record(
     "An object that this one belongs to, in the same namespace or cluster-scoped.",
     go_type="v1.OwnerReference",
     required=("apiVersion", "kind", "name", "uid"),
+    atomic=True,
 )
 
 _MANAGED = record(
@@ -66,11 +67,17 @@ OBJECT_META = record(
         "labels": mapping(string(), "Keys and values to select objects by."),
         "annotations": mapping(string(), "Keys and values for tools; not selectable."),
         "ownerReferences": array(
-            _OWNER, "What this object belongs to; when all owners are gone it is collected.", key=("uid",)
+            _OWNER,
+            "What this object belongs to; when all owners are gone it is collected.",
+            key=("uid",),
+            merge_key="uid",
         ),
-        "finalizers": array(
-            string(), "Who must act before the object is removed; it goes when the list is empty.", unique=True
-        ),
+        "finalizers": {
+            **array(
+                string(), "Who must act before the object is removed; it goes when the list is empty.", unique=True
+            ),
+            "x-kubernetes-patch-strategy": "merge",
+        },
         "managedFields": array(_MANAGED, "Who manages which fields."),
     },
     "Metadata that every object has.",

@@ -25,9 +25,11 @@ from controlplane.apimachinery.validation.field import (
 from controlplane.apimachinery.validation.names import label_value, name_is_dns_label, qualified_name
 
 __all__ = [
+    "FIELD_MANAGER_BYTES",
     "FOREGROUND_FINALIZER",
     "ORPHAN_FINALIZER",
     "TOTAL_ANNOTATION_BYTES",
+    "total_annotation_bytes",
     "validate_annotations",
     "validate_field_manager",
     "validate_finalizers",
@@ -157,9 +159,13 @@ def validate_annotations(annotations: Mapping[str, str], path: str) -> list[Fiel
     """Keys are label keys whose case does not matter; the whole is bounded by TOTAL_ANNOTATION_BYTES."""
     found = (invalid(path, key, problem) for key in annotations for problem in qualified_name(key.lower()))
     errors = list(islice(found, ENOUGH_ERRORS))
-    if sum(_utf8_bytes(k) + _utf8_bytes(v) for k, v in annotations.items()) > TOTAL_ANNOTATION_BYTES:
+    if total_annotation_bytes(annotations) > TOTAL_ANNOTATION_BYTES:
         errors.append(too_long(path, TOTAL_ANNOTATION_BYTES))
     return errors
+
+
+def total_annotation_bytes(annotations: Mapping[str, str]) -> int:
+    return sum(_utf8_bytes(k) + _utf8_bytes(v) for k, v in annotations.items())
 
 
 def _utf8_bytes(text: str) -> int:
@@ -246,6 +252,8 @@ def _native_finalizers(finalizers: Iterable[str], path: str) -> list[FieldError]
 def validate_managed_fields(entries: Sequence[Obj], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for i, entry in enumerate(entries):
+        if _is_plain(entry):
+            continue
         if len(errors) >= ENOUGH_ERRORS:
             break
         at = f"{path}[{i}]"
@@ -258,6 +266,19 @@ def validate_managed_fields(entries: Sequence[Obj], path: str) -> list[FieldErro
         if _utf8_bytes(entry.get("subresource") or "") > SUBRESOURCE_BYTES:
             errors.append(too_long(f"{at}.subresource", SUBRESOURCE_BYTES))
     return errors
+
+
+def _is_plain(entry: Obj) -> bool:
+    """Whether an entry is surely valid, as nearly all are."""
+    manager, subresource = entry.get("manager") or "", entry.get("subresource") or ""
+    return (
+        entry.get("operation") in {"Apply", "Update"}
+        and entry.get("fieldsType") == "FieldsV1"
+        and len(manager) <= FIELD_MANAGER_BYTES
+        and manager.isascii()
+        and manager.isprintable()
+        and len(subresource) <= SUBRESOURCE_BYTES // 4
+    )
 
 
 def validate_field_manager(name: str, path: str = "fieldManager") -> list[FieldError]:

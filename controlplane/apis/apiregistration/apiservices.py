@@ -229,7 +229,7 @@ API_SERVICES = Resource(
             strategy=Strategy(
                 prepare_for_update=_prepare_status,
                 validate_update=_validate_status_update,
-                reset_fields=("spec",),
+                reset_fields=("spec", "metadata"),
                 unconditional_update=False,
             ),
         ),

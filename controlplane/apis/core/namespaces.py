@@ -54,7 +54,9 @@ _SCHEMA = record(
         "status": record(
             {
                 "phase": string("Active or Terminating.", go_type="v1.NamespacePhase"),
-                "conditions": array(_CONDITION, "What holds up the namespace's removal.", key=("type",)),
+                "conditions": array(
+                    _CONDITION, "What holds up the namespace's removal.", key=("type",), merge_key="type"
+                ),
             },
             "What the namespace is.",
             go_type="v1.NamespaceStatus",
@@ -185,6 +187,7 @@ NAMESPACES = Resource(
         validate_name=name_is_dns_label,
         held=_held,
         begin_deletion=_begin_deletion,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
@@ -196,6 +199,7 @@ NAMESPACES = Resource(
                 validate_update=_validate_finalize_update,
                 canonicalize=_label_with_name,
                 held=_held,
+                reset_fields=("status",),
             ),
         ),
         Subresource(
@@ -206,6 +210,7 @@ NAMESPACES = Resource(
                 validate_update=_validate_status_update,
                 canonicalize=_label_with_name,
                 held=_held,
+                reset_fields=("spec",),
             ),
         ),
     ),

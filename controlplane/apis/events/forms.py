@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from controlplane.apimachinery.identity import Obj
 
-__all__ = ["CORE", "EVENTS", "convert", "core_form"]
+__all__ = ["CORE_VERSION", "EVENTS_VERSION", "convert", "core_form"]
 
-CORE = "v1"
-EVENTS = "events.k8s.io/v1"
+CORE_VERSION = "v1"
+EVENTS_VERSION = "events.k8s.io/v1"
 
 _CORE_NAMES = {
     "regarding": "involvedObject",
@@ -32,13 +32,13 @@ def convert(obj: Obj, api_version: str) -> Obj:
     """An event in the form of ``api_version``, one of the two; itself if that is its own. It may share parts."""
     if obj.get("apiVersion") == api_version:
         return obj
-    return core_form(obj) if api_version == CORE else _events_form(obj)
+    return core_form(obj) if api_version == CORE_VERSION else _events_form(obj)
 
 
 def core_form(obj: Obj) -> Obj:
     """A form of events.k8s.io's event as the core group has it."""
     core = {_CORE_NAMES.get(field, field): value for field, value in obj.items()}
-    core["apiVersion"] = CORE
+    core["apiVersion"] = CORE_VERSION
     for field in _REPORTERS:
         core.setdefault(field, "")
     series = core.get("series")
@@ -51,7 +51,7 @@ def _events_form(obj: Obj) -> Obj:
     events = {
         _EVENTS_NAMES.get(field, field): value for field, value in obj.items() if value or field not in _REPORTERS
     }
-    events["apiVersion"] = EVENTS
+    events["apiVersion"] = EVENTS_VERSION
     if "series" in events:
         events["series"] = {"count": 0, "lastObservedTime": None, **events["series"]}
     return events

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.meta import metadata, set_field
+from controlplane.apimachinery.patch.managed_fields import problem_of
 from controlplane.apimachinery.status import internal_error
 from controlplane.apiserver.admission.api import Attributes, Operation
 from controlplane.apiserver.authorization.api import Decision, attributes_of
@@ -15,6 +17,11 @@ from controlplane.apiserver.endpoints.shape import Target
 from controlplane.client.request import Request
 
 __all__ = ["Admission"]
+
+_SPOILT = (
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating "
+    "admission controller; please fix your requests: {}"
+)
 
 
 class Admission:
@@ -29,10 +36,20 @@ class Admission:
         self._options, self._dry_run = options, dry_run
 
     async def mutate(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
-        """Run the mutating phase on a new object."""
+        """Run the mutating phase on a new object. If it leaves unusable managed fields, those from before are put
+        back, with a warning."""
         chain = self._services.admission
-        if chain.mutates(operation):
-            await chain.mutate(self._attributes(operation, obj, old))
+        if not chain.mutates(operation):
+            return
+        before = metadata(obj).get("managedFields")
+        await chain.mutate(self._attributes(operation, obj, old))
+        after = metadata(obj).get("managedFields")
+        if after is before:
+            return
+        problem = problem_of(after)
+        if problem:
+            set_field(obj, "managedFields", before)
+            self._request.warnings.append(_SPOILT.format(problem))
 
     def validate_create(self) -> Callable[[Obj], Awaitable[None]] | None:
         """The validating phase of a create, or None if nobody looks."""
@@ -88,6 +105,9 @@ class Admission:
         namespace = target.namespace
         if not namespace and served.gr == ("", "namespaces"):
             namespace = name
+        options = self._options
+        if operation is Operation.CREATE and options.get("kind") != "CreateOptions":
+            options = {**options, "kind": "CreateOptions"}  # an update or an apply that creates
         return Attributes(
             operation=operation,
             kind=served.gvk,
@@ -99,7 +119,7 @@ class Admission:
             old=old,
             user=request.user,
             dry_run=self._dry_run,
-            options=self._options,
+            options=options,
             warn=request.warnings.append,
         )
 

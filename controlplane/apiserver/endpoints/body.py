@@ -24,6 +24,7 @@ from controlplane.client.request import BodyTooLarge, Request
 
 __all__ = [
     "Document",
+    "decode_applied",
     "decode_object",
     "decode_patched",
     "parse_json",
@@ -31,6 +32,7 @@ __all__ = [
     "read_delete_options",
     "read_document",
     "read_object",
+    "read_yaml",
 ]
 
 _SHOWN_BYTES = 30
@@ -79,16 +81,34 @@ async def read_document(request: Request, message: Message | None = None) -> Doc
     raw = await read_body(request)
     if media_type == JSON or _is_json(raw):
         return Document(raw, ())
+    value, repeated = await _parse_yaml(raw)
+    return Document(dumps(value), tuple(repeated))
+
+
+async def read_yaml(request: Request) -> tuple[Any, list[str]]:
+    """The body as a value, JSON or YAML, and its repeated keys in the words for YAML.
+
+    Raises:
+        APIError: 400, 413.
+    """
+    raw = await read_body(request)
+    try:
+        value, repeated = merge_duplicates(raw, loads(raw))
+    except MalformedJSON:
+        return await _parse_yaml(raw)
+    return await _parse_yaml(raw) if repeated else (value, [])
+
+
+async def _parse_yaml(raw: bytes) -> tuple[Any, list[str]]:
+    """Parse YAML, in a thread if it is long. Raises APIError 400."""
     from controlplane.apimachinery.codec import yaml  # late, as in client.encoding
 
     try:
         if len(raw) > _YAML_ON_LOOP_BYTES:
-            value, repeated = await asyncio.to_thread(yaml.loads_strict, raw)
-        else:
-            value, repeated = yaml.loads_strict(raw)
+            return await asyncio.to_thread(yaml.loads_strict, raw)
+        return yaml.loads_strict(raw)
     except MalformedJSON as error:
         raise bad_request(f"error converting YAML to JSON: {error}") from error
-    return Document(dumps(value), tuple(repeated))
 
 
 async def read_object(request: Request, served: Served, directive: str) -> Obj:
@@ -116,7 +136,7 @@ def decode_object(document: Document, served: Served, directive: str, warn: Warn
         raise _unrecognized(served, raw, "json: cannot unmarshal into Go value of type struct")
     _check_kind(value, served, raw)
     try:
-        problems = [*document.problems, *problems, *served.decoder.decode(value)]
+        problems = [*document.problems, *problems, *_decode(value, served)]
     except DecodeError as error:
         raise bad_request(cannot_be_handled(served.gvk, str(error))) from error
     if problems and directive == "Strict":
@@ -128,30 +148,43 @@ def decode_object(document: Document, served: Served, directive: str, warn: Warn
     return value
 
 
-def decode_patched(obj: Obj, served: Served, problems: Sequence[str], directive: str, warn: Warn) -> Obj:
-    """Decode what a patch has made of an object; ``problems`` are those of the patch itself.
+def decode_patched(
+    obj: Obj, served: Served, problems: Sequence[str], directive: str, warn: Warn, *, shown: Callable[[], str]
+) -> Obj:
+    """Decode what a patch has made of an object, in place; ``problems`` are those of the patch itself, ``shown`` is
+    what an error shows.
 
     Raises:
         APIError: 422 at ``patch``.
     """
-    shown = dumps(obj).decode()
     if not served.resource.native:
         _check_custom_type(obj, served)
     try:
         _check_kind(obj, served, b"")
     except APIError as error:
-        raise _invalid_patch(shown, error.message) from error
+        raise _invalid_patch(shown(), error.message) from error
     try:
-        problems = [*problems, *served.decoder.decode(obj)]
+        problems = [*problems, *_decode(obj, served)]
     except DecodeError as error:
-        raise _invalid_patch(shown, str(error)) from error
+        raise _invalid_patch(shown(), str(error)) from error
     if problems and directive == "Strict":
-        raise _invalid_patch(shown, strict_error(problems))
+        raise _invalid_patch(shown(), strict_error(problems))
     if directive == "Warn":
         _warn_all(problems, warn)
     _set_type(obj, served)
     served.resource.strategy.default(obj)
     return obj
+
+
+def decode_applied(obj: Obj, served: Served) -> None:
+    """Bring what an apply has made of an object into its kind's form, in place: canonical values, defaults.
+
+    Raises:
+        DecodeError: a value of a form that its type in the schema does not tell (a time that is none).
+    """
+    served.decoder.decode(obj)
+    _set_type(obj, served)
+    served.resource.strategy.default(obj)
 
 
 async def read_delete_options(request: Request) -> DeleteRequest:
@@ -191,6 +224,17 @@ def _is_json(raw: bytes) -> bool:
     except MalformedJSON:
         return False
     return True
+
+
+def _decode(value: Obj, served: Served) -> list[str]:
+    """Decode, but keep an empty list of managed fields, which asks for a reset, in the form that a decoder does not
+    drop. Raises DecodeError."""
+    meta = value.get("metadata")
+    reset = isinstance(meta, dict) and meta.get("managedFields") == []
+    unknown = served.decoder.decode(value)
+    if reset:
+        value["metadata"]["managedFields"] = [{}]
+    return unknown
 
 
 def _unrecognized(served: Served, raw: bytes, why: str) -> APIError:

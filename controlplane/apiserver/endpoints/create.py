@@ -6,11 +6,13 @@ from controlplane.apimachinery.meta import metadata
 from controlplane.apiserver.admission.api import Operation
 from controlplane.apiserver.endpoints.admit import Admission
 from controlplane.apiserver.endpoints.body import read_object
+from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry import create as registry
+from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import deduplicate_owners, ensure_namespace, wipe_system_fields
 from controlplane.client.negotiation import Answer
 from controlplane.client.request import Request, Response
@@ -33,6 +35,8 @@ async def create(services: Services, request: Request, target: Target, answer: A
     warn = request.warnings.append
     deduplicate_owners(meta, warn, after_admission=False)
     admission = Admission(services, request, target, options.to_obj("CreateOptions"), dry_run=options.dry_run)
+    fields = field_manager(served, target.subresource, services.registry.now)
+    fields.update(None, obj, manager_name(options, request))
     await admission.mutate(Operation.CREATE, obj, None)
     deduplicate_owners(metadata(obj), warn, after_admission=True)
     record_user = served.resource.strategy.record_user

@@ -107,7 +107,7 @@ class APIEndpoints:
             return _page_not_found()
         verb = info.verb
         if verb == "patch":
-            patch_type(request.headers.get("Content-Type"), routed=target.served.resource.native)
+            patch_type(request.headers.get("Content-Type"), native=target.served.resource.native)
         answer = negotiate(request.headers.get("Accept"), STREAM if verb == "watch" else OBJECT)
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)

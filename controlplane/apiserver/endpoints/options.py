@@ -115,19 +115,23 @@ def parse_uint(text: str) -> int:
     raise ValueError(f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {why}')
 
 
-def write_options(query: Query, kind: str) -> WriteOptions:
-    """Read and check the options of a write. ``kind``: CreateOptions, UpdateOptions or PatchOptions (not of apply).
+def write_options(query: Query, kind: str, *, apply: bool = False) -> WriteOptions:
+    """Read and check the options of a write. ``kind``: CreateOptions, UpdateOptions or PatchOptions. ``apply``: of a
+    patch that is an apply, which must name its manager and may be forced.
 
     Raises:
         APIError: 422 with every problem.
     """
-    if not query:
+    if not query and not apply:
         return _DEFAULT_WRITE
     dry_run, manager = query.get("dryRun", []), query.first("fieldManager")
     validation = query.first("fieldValidation")
     errors: list[FieldError] = []
     force = parse_bool(query.first("force")) if kind == "PatchOptions" and "force" in query else None
-    if force is not None:
+    if apply:
+        if not manager:
+            errors.append(field.required("fieldManager", "is required for apply patch"))
+    elif force is not None:
         errors.append(field.forbidden("force", "may not be specified for non-apply patch"))
     errors += validate_field_manager(manager)
     errors += _dry_run_problems(dry_run)

@@ -15,18 +15,21 @@ from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import not_found
 from controlplane.apiserver.admission.api import Operation
 from controlplane.apiserver.endpoints.admit import Admission
-from controlplane.apiserver.endpoints.body import decode_object, decode_patched, parse_json, read_body, read_document
+from controlplane.apiserver.endpoints.body import decode_object, read_document
+from controlplane.apiserver.endpoints.changes import Edit
+from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import WriteOptions, write_options
-from controlplane.apiserver.endpoints.patch import patch_function
+from controlplane.apiserver.endpoints.patch import CHANGES
 from controlplane.apiserver.endpoints.respond import respond_object
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
+from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import check_name, ensure_namespace
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import translate
 from controlplane.apiserver.registry.update import Update
 from controlplane.apiserver.registry.update import update as registry_update
-from controlplane.client.negotiation import Answer, patch_type
+from controlplane.client.negotiation import APPLY_PATCH, Answer, patch_type
 from controlplane.client.request import Request, Response
 from controlplane.storage.api import CONSISTENT
 from controlplane.storage.errors import StorageError
@@ -63,14 +66,20 @@ async def _update(services: Services, request: Request, target: Target, answer: 
 
 async def _patch(services: Services, request: Request, target: Target, answer: Answer) -> Response:
     kind = _shown_kind(target)
-    media_type = patch_type(request.headers.get("Content-Type"))
-    raw = await read_body(request)
-    options = write_options(request.query, "PatchOptions")
-    value, problems = parse_json(raw)
-    apply = patch_function(media_type, value)
+    media_type = patch_type(request.headers.get("Content-Type"), native=False)
+    options = write_options(request.query, "PatchOptions", apply=media_type == APPLY_PATCH)
+    edit = Edit(
+        request=request,
+        target=target._replace(served=kind, subresource=None),
+        fields=field_manager(kind, None, services.registry.now),
+        manager=manager_name(options, request),
+        options=options,
+        warn=request.warnings.append,
+    )
+    change = await CHANGES[media_type](edit)
 
     async def make(old: Obj) -> Obj:
-        shown = decode_patched(apply(old), kind, problems, options.field_validation, request.warnings.append)
+        shown = change(old)
         _check_head(shown, target)
         return shown
 
@@ -97,6 +106,8 @@ async def _write(
     served, projection = target.served, _projection(target)
     admission = Admission(services, request, target, options.to_obj("UpdateOptions"), dry_run=options.dry_run)
     validate = admission.validate_update()
+    fields = field_manager(served, target.subresource, services.registry.now)
+    manager = manager_name(options, request)
 
     async def produce(old: Obj | None) -> Obj:
         if old is None:
@@ -104,7 +115,10 @@ async def _write(
         before = projection.show(old)
         shown = await make(before)
         await admission.mutate(Operation.UPDATE, shown, before)
-        return projection.merge(shown, old)
+        merged = projection.merge(shown, old)
+        fields.update(old, merged, manager)
+        _forget_time(merged, target)
+        return merged
 
     async def admit(obj: Obj, old: Obj) -> None:
         if validate is not None:
@@ -146,6 +160,15 @@ def _shown_kind(target: Target) -> Served:
         kind = Served(resource, resource.versions[0], target.served.storage)
         target.served.memo["projected"] = kind
     return kind
+
+
+def _forget_time(obj: Obj, target: Target) -> None:
+    """Upstream notes no time where fields were set through a projection, and sorts these entries first."""
+    name = target.subresource.name if target.subresource is not None else ""
+    entries = obj["metadata"].get("managedFields") or []
+    mine = [{k: v for k, v in entry.items() if k != "time"} for entry in entries if entry.get("subresource") == name]
+    if mine:
+        obj["metadata"]["managedFields"] = [*mine, *(e for e in entries if e.get("subresource") != name)]
 
 
 def _check_head(shown: Obj, target: Target) -> None:

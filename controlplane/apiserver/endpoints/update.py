@@ -7,10 +7,12 @@ from controlplane.apimachinery.meta import metadata, uid
 from controlplane.apiserver.admission.api import Operation
 from controlplane.apiserver.endpoints.admit import Admission
 from controlplane.apiserver.endpoints.body import decode_object, read_document
+from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
+from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import check_name, deduplicate_owners, ensure_namespace
 from controlplane.apiserver.registry.update import Update
 from controlplane.apiserver.registry.update import update as registry_update
@@ -37,6 +39,8 @@ async def update(services: Services, request: Request, target: Target, answer: A
     deduplicate_owners(metadata(decoded), warn, after_admission=False)
     expected_uid = uid(decoded)
     first: Obj | None = decoded
+    fields = field_manager(served, target.subresource, services.registry.now)
+    manager = manager_name(options, request)
     admission = Admission(services, request, target, options.to_obj("UpdateOptions"), dry_run=options.dry_run)
 
     async def produce(old: Obj | None) -> Obj:
@@ -45,6 +49,7 @@ async def update(services: Services, request: Request, target: Target, answer: A
         if obj is None:  # an attempt before this one has changed the object: begin again from the body
             obj = decode_object(document, served, "Ignore", warn)
             deduplicate_owners(metadata(obj), _silent, after_admission=False)
+        fields.update(old, obj, manager)
         await admission.mutate(Operation.UPDATE if old is not None else Operation.CREATE, obj, old)
         deduplicate_owners(metadata(obj), warn, after_admission=True)
         return obj

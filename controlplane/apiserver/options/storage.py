@@ -59,6 +59,8 @@ class StorageOptions(OptionGroup):
             yield Problem("store", f"unknown store scheme {scheme!r} in {self.store!r}; known: {known}")
         elif scheme != "memory" and not location:
             yield Problem("store", f"{self.store!r} does not say where the store is")
+        elif scheme == "memory" and location:
+            yield Problem("store", f"{self.store!r} names a place, but memory has none; it is memory: alone")
         if self.etcd_servers and scheme != "etcd":
             yield Problem("store", f"{self.store!r} contradicts --etcd-servers; give one of the two")
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from controlplane.apimachinery import status
 from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apimachinery.meta import metadata
+from controlplane.apimachinery.patch.managed_fields import keep_times
 from controlplane.apimachinery.resource import Strategy
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.validation import field
@@ -163,6 +164,7 @@ def _before_update(request: Update, new: Obj, old: Obj) -> None:
     for warning in update_warnings(new, old) if update_warnings is not None else strategy.warnings(new):
         request.warn(warning)
     strategy.canonicalize(new)
+    keep_times(new, old)
 
 
 def _is_emptied(served: Served, new: Obj, old_meta: Obj) -> bool:

@@ -34,9 +34,9 @@ def check_type(value: Any, type_: Type, *, allow_duplicates: bool = False) -> No
 
 
 def _check(value: Any, type_: Type, path: str, problems: list[str], *, allow_duplicates: bool) -> None:
-    if value is None:
+    if value is None or type_.free:
         return
-    kind = kind_of(value, type_)
+    kind = type_.only or kind_of(value, type_)
     if kind == "map" and type_.map is not None:
         if isinstance(value, dict):
             _check_map(value, type_.map, path, problems, allow_duplicates=allow_duplicates)
@@ -57,13 +57,13 @@ def _check_map(
     value: dict[str, Any], type_: MapType, path: str, problems: list[str], *, allow_duplicates: bool
 ) -> None:
     for name, item in value.items():
-        field = type_.field(name)
-        below = f"{path}.{name}"
+        field = type_.known.get(name) or type_.field(name)
         if field is None:
-            problems.append(f"{below}: field not declared in schema")
+            problems.append(f"{path}.{name}: field not declared in schema")
             return
-        if item is not None:
-            _check(item, field, below, problems, allow_duplicates=allow_duplicates)
+        if item is None or field.free or (type(item) is str and field.scalar == "string"):
+            continue
+        _check(item, field, f"{path}.{name}", problems, allow_duplicates=allow_duplicates)
 
 
 def _check_list(value: list[Any], type_: ListType, path: str, problems: list[str], *, allow_duplicates: bool) -> None:

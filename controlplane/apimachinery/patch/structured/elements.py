@@ -2,21 +2,33 @@
 
 An element is kept as the text that stands in ``fieldsV1``: ``f:name`` is a field, ``k:{"name":"x"}`` the item of a list
 of maps with these key values, ``v:"x"`` an item of a set, ``i:0`` an index. The text is canonical (keys sorted, compact
-JSON), so equal elements are equal strings.
+JSON with ``<``, ``>`` and ``&`` escaped, as Go writes it), so equal elements are equal strings.
 
 Source: the serialized form of sigs.k8s.io/structured-merge-diff ``fieldpath``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
-__all__ = ["canonical", "field_element", "item_keys", "key_element", "path_text", "sort_key", "value_element"]
+__all__ = [
+    "canonical",
+    "escape_html",
+    "field_element",
+    "item_keys",
+    "key_element",
+    "path_text",
+    "sort_key",
+    "value_element",
+]
 
 _RANK = {"f": 0, "k": 1, "v": 2, "i": 3}
+_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+_MAY_NEED_ESCAPES = re.compile("[<>&\u2028\u2029]")
 
 
 def field_element(name: str) -> str:
@@ -25,12 +37,17 @@ def field_element(name: str) -> str:
 
 def key_element(keys: Mapping[str, Any]) -> str:
     """The item of a list of maps whose key fields have these values."""
-    return "k:" + orjson.dumps(keys, option=orjson.OPT_SORT_KEYS).decode()
+    return "k:" + escape_html(orjson.dumps(keys, option=orjson.OPT_SORT_KEYS).decode())
 
 
 def value_element(value: Any) -> str:
     """The item of a set with this value."""
-    return "v:" + orjson.dumps(value).decode()
+    return "v:" + escape_html(orjson.dumps(value).decode())
+
+
+def escape_html(text: str) -> str:
+    """JSON text as Go's encoder writes it by default, safe to stand in HTML."""
+    return text.translate(_ESCAPES) if _MAY_NEED_ESCAPES.search(text) else text
 
 
 def item_keys(element: str) -> dict[str, Any]:
@@ -64,9 +81,23 @@ def canonical(element: str) -> str:
     raise ValueError("unknown path element type")
 
 
-def sort_key(element: str) -> tuple[int, str]:
-    """Fields before keys before values before indexes, each by text."""
-    return _RANK[element[0]], element
+def sort_key(element: str) -> tuple[Any, ...]:
+    """Fields before keys before values before indexes; fields by name, keys and values by what they are."""
+    kind, rest = element[0], element[2:]
+    if kind == "f":
+        return 0, rest
+    if kind == "k":
+        return 1, *((name, *_value_order(value)) for name, value in orjson.loads(rest).items())
+    return _RANK[kind], *_value_order(orjson.loads(rest))
+
+
+def _value_order(value: Any) -> tuple[int, Any]:
+    """Numbers before strings before booleans before the rest."""
+    if isinstance(value, bool):
+        return 2, value
+    if isinstance(value, (int, float)):
+        return 0, value
+    return (1, value) if isinstance(value, str) else (3, orjson.dumps(value))
 
 
 def path_text(path: Iterable[str]) -> str:

@@ -70,23 +70,27 @@ def subset(root: Fields, element: str) -> Fields:
 
 
 def union(a: Fields, b: Fields) -> Fields:
-    """Members of either."""
+    """Members of either; ``a`` itself if that is all of them."""
     if not a or a is b:
         return b
-    if not b:
-        return a
-    out = dict(a)
+    out = a
     for element, node in b.items():
-        mine = out.get(element)
-        out[element] = node if mine is None else _union_nodes(mine, node)
+        mine = a.get(element)
+        joined = node if mine is None else _union_nodes(mine, node)
+        if joined is not mine:
+            if out is a:
+                out = dict(a)
+            out[element] = joined
     return out
 
 
 def _union_nodes(a: Fields, b: Fields) -> Fields:
-    below = union(children(a), children(b))
-    node = node_of(below, member=is_member(a) or is_member(b))
-    assert node is not None
-    return node
+    if a is b:
+        return a
+    if not a or not b:  # one is a leaf: a member, with whatever the other has below
+        node = a or b
+        return node if is_member(node) else {SELF: {}, **node}
+    return union(a, b)
 
 
 def intersection(a: Fields, b: Fields) -> Fields:
@@ -94,42 +98,68 @@ def intersection(a: Fields, b: Fields) -> Fields:
     out: Fields = {}
     for element, node in a.items():
         other = b.get(element)
-        if other is not None:
-            kept = node_of(intersection(children(node), children(other)), member=is_member(node) and is_member(other))
+        if other is not None and element != SELF:
+            kept = node_of(
+                intersection(node, other) if node and other else {}, member=is_member(node) and is_member(other)
+            )
             if kept is not None:
                 out[element] = kept
     return out
 
 
 def difference(a: Fields, b: Fields) -> Fields:
-    """Members of ``a`` that are not members of ``b``. What is below a member of ``b`` stays."""
-    if not b:
-        return a
-    out: Fields = {}
-    for element, node in a.items():
-        other = b.get(element)
-        if other is None:
-            out[element] = node
+    """Members of ``a`` that are not members of ``b``; ``a`` itself if that is all. What is below a member of ``b``
+    stays."""
+    out = a
+    for element, other in b.items():
+        node = a.get(element)
+        if node is None or element == SELF:
             continue
-        kept = node_of(difference(children(node), children(other)), member=is_member(node) and not is_member(other))
-        if kept is not None:
+        kept = _subtract(node, other)
+        if kept is node:
+            continue
+        if out is a:
+            out = dict(a)
+        if kept is None:
+            del out[element]
+        else:
             out[element] = kept
     return out
 
 
+def _subtract(node: Fields, other: Fields) -> Fields | None:
+    """A node without the members of another; None if nothing is left."""
+    taken = is_member(other)
+    if not node:
+        return None if taken else node
+    below = difference(node, other)
+    if not taken or SELF not in node:
+        if below is node:
+            return node
+        left = len(below) - (SELF in below)
+        return below if left else ({} if SELF in below else None)
+    return children(below) or None
+
+
 def recursive_difference(a: Fields, b: Fields) -> Fields:
-    """``a`` without the members of ``b`` and all that is below them."""
-    if not b:
-        return a
-    out: Fields = {}
-    for element, node in a.items():
-        other = b.get(element)
-        if other is None:
-            out[element] = node
-        elif not is_member(other):
-            kept = node_of(recursive_difference(children(node), children(other)), member=is_member(node))
-            if kept is not None:
-                out[element] = kept
+    """``a`` without the members of ``b`` and all that is below them; ``a`` itself if that is all."""
+    out = a
+    for element, other in b.items():
+        node = a.get(element)
+        if node is None or element == SELF:
+            continue
+        kept: Fields | None = None
+        if not is_member(other):
+            below = recursive_difference(children(node), other)
+            kept = node_of(below, member=is_member(node))
+            if kept == node:
+                continue
+        if out is a:
+            out = dict(a)
+        if kept is None:
+            del out[element]
+        else:
+            out[element] = kept
     return out
 
 
@@ -145,7 +175,7 @@ def paths(root: Fields, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
 
 
 def decode(raw: Any) -> Fields:
-    """A client's ``fieldsV1`` as a set, its elements made canonical.
+    """A client's ``fieldsV1`` as a set, its elements made canonical; ``raw`` itself if it is one.
 
     Raises:
         ValueError: not a set of fields.
@@ -154,6 +184,8 @@ def decode(raw: Any) -> Fields:
         return {}
     if not isinstance(raw, dict):
         raise ValueError(f"fieldsV1 must be an object, not {type(raw).__name__}")
+    if _is_canonical(raw):
+        return raw
     out: Fields = {}
     for element, node in raw.items():
         if element == SELF:
@@ -161,3 +193,15 @@ def decode(raw: Any) -> Fields:
         else:
             out[element if element.startswith("f:") else canonical(element)] = decode(node)
     return out
+
+
+def _is_canonical(raw: Fields) -> bool:
+    for element, node in raw.items():
+        if element[:2] != "f:" and element != SELF and canonical(element) != element:
+            return False
+        if node:
+            if not isinstance(node, dict) or element == SELF or not _is_canonical(node):
+                return False
+        elif node != {}:
+            return False
+    return True

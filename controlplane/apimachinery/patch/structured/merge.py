@@ -26,9 +26,11 @@ def merge(live: Any, applied: Any, type_: Type) -> Any:
 def _merge(live: Any, applied: Any, type_: Type) -> Any:
     if applied is ABSENT:
         return live
-    kind = kind_of(applied, type_)
-    if live is not ABSENT and live is not None and applied is not None and kind_of(live, type_) != kind:
-        return applied
+    kind = type_.only
+    if not kind:
+        kind = kind_of(applied, type_)
+        if live is not ABSENT and live is not None and applied is not None and kind_of(live, type_) != kind:
+            return applied
     if kind == "map" and type_.map is not None and not type_.map.atomic:
         ours = live if isinstance(live, dict) else {}
         theirs = applied if isinstance(applied, dict) else {}
@@ -43,8 +45,11 @@ def _merge(live: Any, applied: Any, type_: Type) -> Any:
 def _merge_maps(live: dict[str, Any], applied: dict[str, Any], type_: MapType) -> dict[str, Any]:
     out = dict(live)
     for name, value in applied.items():
-        field = type_.field(name)
-        out[name] = value if field is None else _merge(live.get(name, ABSENT), value, field)
+        field = type_.known.get(name) or type_.field(name)
+        if field is None or field.only == "scalar" or name not in live:
+            out[name] = value
+        else:
+            out[name] = _merge(live[name], value, field)
     return out
 
 

@@ -11,28 +11,41 @@ from __future__ import annotations
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.native import GO_TYPE, QUANTITY
+from controlplane.apimachinery.schema.object_meta import OBJECT_META
 
 __all__ = ["DEDUCED", "ListType", "MapType", "Type", "object_type"]
 
 _SCALARS = {"string": "string", "integer": "numeric", "number": "numeric", "boolean": "boolean"}
+_STRING: Obj = {"type": "string"}
+_TEXT_FORMATS = (None, "", "byte")
+"""A string of any other format may be of another type: a time, text or a number."""
 
 
 class MapType:
-    """An object: declared fields, and a type for all others (None: there are no others). ``atomic``: owned whole."""
+    """An object: declared fields, and a type for all others (None: there are no others). ``atomic``: owned whole.
+    ``known``: the declared fields that have been asked for, a shortcut to ``field``."""
 
-    __slots__ = ("_element", "_element_schema", "_fields", "_schemas", "atomic")
+    __slots__ = ("_element", "_open", "_others", "_schemas", "atomic", "known")
 
-    def __init__(self, properties: Obj, element: Obj | Type | None, *, atomic: bool) -> None:
-        self.atomic = atomic
-        self._schemas = properties
-        self._fields: dict[str, Type] = {}
-        self._element_schema = element
-        self._element: Type | None = element if isinstance(element, Type) else None
+    def __init__(self, schema: Obj, *, is_open: bool) -> None:
+        """``is_open``: fields that are not declared are kept, here and below."""
+        self.atomic = schema.get("x-kubernetes-map-type") == "atomic"
+        self.known: dict[str, Type] = {}
+        self._schemas: Obj = schema.get("properties") or {}
+        if schema.get("x-kubernetes-embedded-resource"):
+            self._schemas = {"apiVersion": _STRING, "kind": _STRING, **self._schemas, "metadata": OBJECT_META}
+            self.known["metadata"] = _METADATA  # one for all, and never open
+        self._open = is_open
+        self._others: Any = schema.get("additionalProperties")
+        if self._others is None:
+            self._others = is_open or not self._schemas
+        self._element: Type | None = None
 
     @property
     def element(self) -> Type | None:
-        if self._element is None and isinstance(self._element_schema, dict):
-            self._element = Type(self._element_schema)
+        if self._element is None and self._others is not False:
+            self._element = DEDUCED if self._others is True else Type(self._others, is_open=self._open)
         return self._element
 
     def declares(self, name: str) -> bool:
@@ -41,36 +54,36 @@ class MapType:
 
     def field(self, name: str) -> Type | None:
         """The type of a field, declared or not; None if it may not be there."""
-        known = self._fields.get(name)
+        known = self.known.get(name)
         if known is not None:
             return known
         schema = self._schemas.get(name)
         if schema is None:
             return self.element
-        made = self._fields[name] = schema if isinstance(schema, Type) else Type(schema)
+        made = self.known[name] = Type(schema, is_open=self._open)
         return made
 
     def default(self, name: str) -> Any:
-        schema = self._schemas.get(name)
-        return schema.get("default") if isinstance(schema, dict) else None
+        schema: Obj = self._schemas.get(name) or {}
+        return schema.get("default")
 
 
 class ListType:
     """A list. ``associative``: its items have identities: by ``keys`` (maps), or by value where there are none (a set);
     else it is owned whole."""
 
-    __slots__ = ("_element", "_schema", "associative", "keys")
+    __slots__ = ("_element", "_open", "_schema", "associative", "keys")
 
-    def __init__(self, element: Obj | Type, *, associative: bool, keys: tuple[str, ...]) -> None:
-        self.associative, self.keys = associative, keys
-        self._schema = element
-        self._element: Type | None = element if isinstance(element, Type) else None
+    def __init__(self, schema: Obj, *, is_open: bool) -> None:
+        self.associative, self.keys = _relationship(schema)
+        self._schema: Obj | None = schema.get("items")
+        self._open = is_open
+        self._element: Type | None = None
 
     @property
     def element(self) -> Type:
         if self._element is None:
-            assert isinstance(self._schema, dict)
-            self._element = Type(self._schema)
+            self._element = DEDUCED if self._schema is None else Type(self._schema, is_open=self._open)
         return self._element
 
     def default(self, key: str) -> Any:
@@ -79,69 +92,89 @@ class ListType:
         return maps.default(key) if maps is not None else None
 
 
+def _relationship(schema: Obj) -> tuple[bool, tuple[str, ...]]:
+    """Whether items have identities, and the keys that give them."""
+    how = schema.get("x-kubernetes-list-type")
+    if how == "map":
+        return True, tuple(schema.get("x-kubernetes-list-map-keys") or ())
+    if how is not None:
+        return how == "set", ()
+    if schema.get("x-kubernetes-patch-strategy") in ("merge", "merge,retainKeys"):
+        key = schema.get("x-kubernetes-patch-merge-key")
+        return True, (key,) if key else ()
+    return False, ()
+
+
 class Type:
     """What a value may be: a scalar (``string``, ``numeric``, ``boolean``, ``untyped``), a list, a map.
 
-    Where there are several, it is whichever the value is.
+    Where there are several, it is whichever the value is. ``only``: the one that there is (``scalar``, ``list``,
+    ``map``), or ``""``. ``exact``: whether Python's equality is JSON's for all values: nowhere may 1 stand beside true.
+    ``free``: whether every value is of it.
     """
 
-    __slots__ = ("list", "map", "scalar")
+    __slots__ = ("exact", "free", "list", "map", "only", "scalar")
 
-    def __init__(self, schema: Obj) -> None:
-        self.scalar: str | None = None
-        self.list: ListType | None = None
-        self.map: MapType | None = None
+    def __init__(self, schema: Obj, *, is_open: bool = False) -> None:
+        is_open = is_open or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
         kind = schema.get("type")
-        if schema.get("x-kubernetes-int-or-string") or schema.get("format") == "int-or-string":
-            self.scalar = "untyped"
-        elif kind in _SCALARS:
-            self.scalar = _SCALARS[kind]
-        elif kind == "array":
-            self.list = _list_type(schema)
-        elif kind == "object" and (schema.get("properties") or isinstance(schema.get("additionalProperties"), dict)):
-            self.map = _map_type(schema)
-        else:
-            atomic = schema.get("x-kubernetes-map-type") == "atomic"
-            self.scalar = None if kind == "object" else "untyped"
-            self.list = None if kind == "object" else ListType(self, associative=False, keys=())
-            self.map = MapType({}, self if kind is None and not atomic else DEDUCED, atomic=atomic)
+        self.scalar = _scalar(schema)
+        self.list = None if kind not in (None, "array") else ListType(schema, is_open=is_open)
+        self.map = None if kind not in (None, "object") else MapType(schema, is_open=is_open)
+        self.exact = not is_open and _is_exact(schema)
+        self.only = _only(self)
+        self.free = kind is None and not any(map(schema.get, _LIMITS))
 
 
-def _list_type(schema: Obj) -> ListType:
-    element = schema.get("items") or {}
-    how = schema.get("x-kubernetes-list-type")
-    if how == "map":
-        return ListType(element, associative=True, keys=tuple(schema.get("x-kubernetes-list-map-keys") or ()))
-    if how == "set":
-        return ListType(element, associative=True, keys=())
-    if how is None and "merge" in schema.get("x-kubernetes-patch-strategy", "").split(","):
-        key = schema.get("x-kubernetes-patch-merge-key")
-        return ListType(element, associative=True, keys=(key,) if key else ())
-    return ListType(element, associative=False, keys=())
+def _only(type_: Type) -> str:
+    kinds = [kind for kind in ("scalar", "list", "map") if getattr(type_, kind) is not None]
+    return kinds[0] if len(kinds) == 1 else ""
 
 
-def _map_type(schema: Obj) -> MapType:
-    element: Obj | Type | None = schema.get("additionalProperties")
-    if not isinstance(element, dict):
-        element = DEDUCED if schema.get("x-kubernetes-preserve-unknown-fields") else None
-    return MapType(schema.get("properties") or {}, element, atomic=schema.get("x-kubernetes-map-type") == "atomic")
+def _scalar(schema: Obj) -> str | None:
+    kind, format_ = schema.get("type"), schema.get("format")
+    if kind is None:
+        return "untyped"
+    if kind == "string" and (format_ not in _TEXT_FORMATS or schema.get(GO_TYPE) == QUANTITY):
+        return "untyped"
+    return _SCALARS.get(kind)
 
 
-def _deduced() -> Type:
-    """Anything: a scalar, a list owned whole, a map of anything."""
-    made = Type.__new__(Type)
-    made.scalar = "untyped"
-    made.list = ListType(made, associative=False, keys=())
-    made.map = MapType({}, made, atomic=False)
-    return made
+_LIMITS = ("properties", "additionalProperties", "items", "x-kubernetes-list-type", "x-kubernetes-patch-strategy")
+"""What makes a schema without a type refuse some value."""
+_OPENING = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
+_EXACT_NODES = 256
+"""Of a schema, looked through for a type; one that is larger counts as not exact, and its parts are asked."""
 
 
-DEDUCED = _deduced()
+def _is_exact(schema: Obj) -> bool:
+    """Whether there are only declared scalars in it."""
+    left = [schema]
+    for _ in range(_EXACT_NODES):
+        if not left:
+            return True
+        node = left.pop()
+        kind = node.get("type")
+        if kind in _SCALARS or node.get("x-kubernetes-int-or-string"):
+            continue
+        if kind == "array":
+            left.append(node.get("items") or {})
+            continue
+        properties, others = node.get("properties") or {}, node.get("additionalProperties")
+        declared = properties or isinstance(others, dict)
+        if kind != "object" or not declared or others is True or any(map(node.get, _OPENING)):
+            return False
+        left += properties.values()
+        if isinstance(others, dict):
+            left.append(others)
+    return False
 
 
-def object_type(schema: Obj, metadata: Obj) -> Type:
+def object_type(schema: Obj) -> Type:
     """The type of a whole object: its schema with ``apiVersion``, ``kind`` and ``metadata`` added."""
-    properties = {**(schema.get("properties") or {})}
-    properties["apiVersion"] = properties["kind"] = {"type": "string"}
-    properties["metadata"] = metadata
-    return Type({**schema, "type": "object", "properties": properties})
+    return Type({**schema, "type": "object", "x-kubernetes-embedded-resource": True})
+
+
+DEDUCED = Type({"x-kubernetes-preserve-unknown-fields": True})
+"""Anything: a scalar, a list owned whole, a map of anything."""
+_METADATA = Type(OBJECT_META)

@@ -12,13 +12,16 @@ Source: behaviour of sigs.k8s.io/structured-merge-diff ``merge``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import orjson
+
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.patch.structured.compare import Changes, compare
 from controlplane.apimachinery.patch.structured.errors import Conflict, ConflictError, Manager
 from controlplane.apimachinery.patch.structured.fieldset import (
     Fields,
+    decode,
     difference,
     intersection,
     paths,
@@ -29,8 +32,6 @@ from controlplane.apimachinery.patch.structured.merge import merge
 from controlplane.apimachinery.patch.structured.types import Type
 from controlplane.apimachinery.patch.structured.values import equal
 from controlplane.apimachinery.patch.structured.walks import (
-    Comparison,
-    compare,
     fields_of,
     reconcile,
     remove,
@@ -38,6 +39,13 @@ from controlplane.apimachinery.patch.structured.walks import (
 )
 
 __all__ = ["Managers", "OwnedSet", "Updater", "Versioned"]
+
+
+_NONE: Fields = {}
+_REMEMBERED_SETS = 64
+_REMEMBERED_BYTES = 2048
+"""Most objects of a kind are written by the same programs, which set the same fields: to find a set by its text costs a
+third of checking it. So many are remembered for each path of a resource, none longer than this."""
 
 
 class OwnedSet(NamedTuple):
@@ -59,27 +67,39 @@ class Versioned(NamedTuple):
     version: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Updater:
     """The rules for one resource.
 
     ``types``: each served version's type, by apiVersion; owners of other versions are forgotten.
     ``convert``: an object in another of these versions (never called for its own).
     ``reset``: by version, fields that clients of this path cannot own (a main resource's ``status``).
+    ``unowned``: fields that nobody owns: changes of them are not looked for.
     """
 
-    types: Mapping[str, Type]
-    convert: Callable[[Obj, str], Obj]
-    reset: Mapping[str, Fields]
+    __slots__ = ("_ignored", "_reset", "_sets", "convert", "types")
+
+    def __init__(
+        self,
+        *,
+        types: Mapping[str, Type],
+        convert: Callable[[Obj, str], Obj],
+        reset: Mapping[str, Fields],
+        unowned: Fields = _NONE,
+    ) -> None:
+        self.types, self.convert, self._reset = types, convert, reset
+        self._ignored = {version: union(reset.get(version, _NONE), unowned) for version in types}
+        self._sets: dict[tuple[str, bytes], Fields] = {}
 
     def update(self, live: Obj, new: Obj, version: str, managers: Managers, manager: Manager) -> Managers:
-        """Ownership after ``manager`` wrote ``new`` over ``live`` (``{}`` on create), both in ``version``."""
-        managers = self._reconciled(Versioned(live, version), managers)
-        managers, changes = self._take(live, new, version, managers, manager, force=True)
-        mine = managers[manager].fields if manager in managers else {}
-        mine = union(union(difference(mine, changes.removed), changes.modified), changes.added)
-        mine = recursive_difference(mine, self.reset.get(version, {}))
-        managers.pop(manager, None)
+        """Ownership after ``manager`` wrote ``new`` over ``live``, both in ``version``. ``managers`` is not changed."""
+        changes = self._changes(Versioned(live, version), Versioned(new, version), version)
+        mine = union(changes.modified, changes.added)
+        before = managers.get(manager)
+        if before is not None:
+            managers = {name: owned for name, owned in managers.items() if name != manager}
+            kept = union(difference(before.fields, changes.removed), mine)
+            mine = recursive_difference(kept, self._ignored[version])
+        managers = self._take(live, new, version, managers, changes, force=True)
         if mine:
             managers[manager] = OwnedSet(mine, version, applied=False)
         return managers
@@ -95,58 +115,71 @@ class Updater:
         Raises:
             ConflictError: without ``force``, every field that somebody else owns with another value.
         """
-        type_ = self.types[version]
-        managers = self._reconciled(Versioned(live, version), managers)
+        type_, ignored = self.types[version], self._ignored[version]
         last = managers.get(manager)
-        wanted = recursive_difference(fields_of(config, type_), self.reset.get(version, {}))
-        managers[manager] = OwnedSet(wanted, version, applied=True)
+        mine = OwnedSet(fields_of(config, type_, ignored), version, applied=True)
         new = merge(live, config, type_)
-        if last is not None and last.version in self.types:
-            new = self._prune(new, version, managers, last)
-        managers, _ = self._take(live, new, version, managers, manager, force=force)
+        if last is not None and not _covers(mine, last):
+            # what nobody owns is stated all the same, and so are the parts that it stands in
+            whole = mine._replace(
+                fields=recursive_difference(fields_of(config, type_), self._reset.get(version, _NONE))
+            )
+            new = self._prune(new, version, {**managers, manager: whole}, last)
+        changes = self._changes(Versioned(live, version), Versioned(new, version), version)
+        managers = {name: owned for name, owned in managers.items() if name != manager}
+        managers = self._take(live, new, version, managers, changes, force=force)
+        if mine.fields:
+            managers[manager] = mine
         return (None if equal(live, new) else new), managers
+
+    def owned(self, raw: Any, version: str) -> Fields | None:
+        """A set from ``fieldsV1``, in terms of the present schema of its version; None if that is not served any more.
+
+        Equal sets may be one object.
+
+        Raises:
+            ValueError: not a set of fields.
+        """
+        type_ = self.types.get(version)
+        if type_ is None:
+            decode(raw)
+            return None
+        key = (version, orjson.dumps(raw))
+        known = self._sets.get(key)
+        if known is None:
+            known = reconcile(decode(raw), type_)
+            if len(key[1]) <= _REMEMBERED_BYTES:
+                if len(self._sets) >= _REMEMBERED_SETS:
+                    self._sets.clear()
+                self._sets[key] = known
+        return known
 
     def _in(self, versioned: Versioned, version: str) -> Obj:
         return versioned.obj if versioned.version == version else self.convert(versioned.obj, version)
 
-    def _reconciled(self, live: Versioned, managers: Managers) -> Managers:
-        """Ownership in terms of the present schemas; owners of versions that are gone are left out."""
-        return {
-            name: owned._replace(fields=reconcile(owned.fields, self.types[owned.version]))
-            for name, owned in managers.items()
-            if owned.version in self.types
-        }
-
-    def _take(
-        self, old: Obj, new: Obj, version: str, managers: Managers, manager: Manager, *, force: bool
-    ) -> tuple[Managers, Comparison]:
-        """Take what changed from everybody but ``manager``."""
-        changes = self._changes(Versioned(old, version), Versioned(new, version), version)
+    def _take(self, old: Obj, new: Obj, version: str, managers: Managers, changes: Changes, *, force: bool) -> Managers:
+        """Take what changed from everybody. Raises ConflictError."""
         by_version = {version: changes}
         kept: Managers = {}
         conflicts: list[Conflict] = []
         for name, owned in managers.items():
-            if name == manager:
-                kept[name] = owned
-                continue
             theirs = by_version.get(owned.version)
             if theirs is None:
                 theirs = self._changes(Versioned(old, version), Versioned(new, version), owned.version)
                 by_version[owned.version] = theirs
-            lost = intersection(owned.fields, union(theirs.modified, theirs.added))
-            conflicts += [Conflict(name, path) for path in paths(lost)]
-            fields = difference(difference(owned.fields, lost), theirs.removed)
-            kept[name] = owned._replace(fields=fields)
-        if conflicts and not force:
+            taken = union(theirs.modified, theirs.added)
+            if not force:
+                conflicts += [Conflict(name, path) for path in paths(intersection(owned.fields, taken))]
+            fields = difference(difference(owned.fields, taken), theirs.removed)
+            if fields:
+                kept[name] = owned if fields is owned.fields else owned._replace(fields=fields)
+        if conflicts:
             raise ConflictError(conflicts)
-        return {name: owned for name, owned in kept.items() if owned.fields}, changes
+        return kept
 
-    def _changes(self, old: Versioned, new: Versioned, version: str) -> Comparison:
-        found = compare(self._in(old, version), self._in(new, version), self.types[version])
-        ignored = self.reset.get(version, {})
-        if not ignored:
-            return found
-        return Comparison(*(recursive_difference(part, ignored) for part in found))
+    def _changes(self, old: Versioned, new: Versioned, version: str) -> Changes:
+        ignored = self._ignored[version]
+        return compare(self._in(old, version), self._in(new, version), self.types[version], ignored)
 
     def _prune(self, merged: Obj, version: str, managers: Managers, last: OwnedSet) -> Obj:
         """Remove what the manager applied last time and nobody owns now."""
@@ -177,3 +210,8 @@ class Updater:
             gone = difference(with_named_fields(fields_of(whole, type_), type_), kept)
             pruned = Versioned(remove(whole, gone, type_) or {}, version)
         return pruned
+
+
+def _covers(wanted: OwnedSet, last: OwnedSet) -> bool:
+    """Whether all that was applied last is applied again, so that there is nothing to remove."""
+    return wanted.version == last.version and not difference(last.fields, wanted.fields)

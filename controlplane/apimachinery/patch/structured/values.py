@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import orjson
+
 from controlplane.apimachinery.patch.structured.elements import key_element, value_element
 from controlplane.apimachinery.patch.structured.types import ListType, Type
 
-__all__ = ["ABSENT", "equal", "item_element", "kind_of"]
+__all__ = ["ABSENT", "by_element", "equal", "item_element", "kind_of"]
 
 
 class _Absent:
@@ -48,10 +50,19 @@ def equal(a: Any, b: Any) -> bool:
     """Equality of JSON values: 1 and 1.0 are equal, 1 and true are not."""
     if a != b:
         return False
+    if isinstance(a, str):
+        return True
+    if isinstance(a, (dict, list)):
+        return orjson.dumps(a) == orjson.dumps(b) or _equal_throughout(a, b)
+    return isinstance(a, bool) == isinstance(b, bool)
+
+
+def _equal_throughout(a: Any, b: Any) -> bool:
+    """The same of two values that Python takes for equal, part by part."""
     if isinstance(a, dict):
-        return all(equal(value, b[key]) for key, value in a.items())
+        return all(_equal_throughout(value, b[key]) for key, value in a.items())
     if isinstance(a, list):
-        return all(map(equal, a, b))
+        return all(map(_equal_throughout, a, b))
     return isinstance(a, bool) == isinstance(b, bool)
 
 
@@ -79,6 +90,14 @@ def item_element(type_: ListType, item: Any) -> str:
             "(and doesn't have default values for any key fields)"
         )
     return key_element(keys)
+
+
+def by_element(items: list[Any], type_: ListType) -> dict[str, list[Any]]:
+    """The items of an associative list by identity, in order; mostly one each. Raises as ``item_element``."""
+    grouped: dict[str, list[Any]] = {}
+    for item in items:
+        grouped.setdefault(item_element(type_, item), []).append(item)
+    return grouped
 
 
 def _set_element(item: Any) -> str:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import LAST_APPLIED, FieldManager
 from controlplane.apimachinery.patch.structured.errors import ConflictError
-from controlplane.apimachinery.patch.structured.updater import Updater
 from tests.unit.apimachinery.patch.structured.schemas import THING, thing
 
 VERSION = "example.org/v1"
@@ -26,9 +25,12 @@ def unreachable(_obj: Obj, version: str) -> Obj:
 def manager(subresource: str = "", reset: dict[str, Any] | None = None) -> FieldManager:
     seconds = count()
     return FieldManager(
-        Updater(types={VERSION: THING}, convert=unreachable, reset=reset or {}),
         VERSION,
+        types={VERSION: THING},
+        convert=unreachable,
+        reset=reset or {},
         subresource=subresource,
+        blank={"metadata": {}},
         now=lambda: f"2026-01-01T00:00:{next(seconds):02d}Z",
     )
 
@@ -40,7 +42,7 @@ def owners(obj: Obj) -> dict[tuple[str, str], Any]:
 def created(fields: FieldManager, by: str = "creator", **content: Any) -> Obj:
     obj = thing(**content)
     obj["metadata"]["uid"] = "u"
-    fields.update({}, obj, by)
+    fields.update(None, obj, by)
     return obj
 
 
@@ -155,7 +157,7 @@ def test_kubectl_takes_over_what_it_applied_on_the_client_side() -> None:
     last = '{"apiVersion":"example.org/v1","kind":"Thing","metadata":{"name":"t"},"scalar":"x"}'
     obj = thing(scalar="x")
     obj["metadata"].update(uid="u", annotations={LAST_APPLIED: last})
-    fields.update({}, obj, "kubectl-client-side-apply")
+    fields.update(None, obj, "kubectl-client-side-apply")
     with pytest.raises(ConflictError):
         fields.apply(obj, thing(scalar="y"), "someone", force=False)
     taken = fields.apply(obj, thing(scalar="y"), "kubectl", force=False)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controlplane.apimachinery.patch.errors import MalformedPatch, PatchError, PatchNotApplicable
 from controlplane.apimachinery.patch.strategic_merge import StrategicMergeError, apply_strategic_merge_patch
 
 MERGED_BY_NAME = {
@@ -100,33 +101,54 @@ def test_merges(live: Any, patch: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("live", "patch", "text"),
+    ("live", "patch", "kind", "text"),
     [
-        pytest.param({}, {"$patch": "odd"}, "unknown patch type: odd in map: map[$patch:odd]", id="directive"),
+        pytest.param(
+            {},
+            {"$patch": "odd"},
+            StrategicMergeError,
+            "unknown patch type: odd in map: map[$patch:odd]",
+            id="directive",
+        ),
         pytest.param(
             {"items": [{"name": "a"}]},
             {"items": [{"x": 1}]},
+            StrategicMergeError,
             "map: map[x:1] does not contain declared merge key: name",
             id="no-merge-key",
         ),
-        pytest.param({"finalizers": ["a"]}, {"finalizers": [["b"]]}, "lists of lists are not supported", id="nested"),
-        pytest.param({"finalizers": ["a"]}, {"finalizers": [1]}, "list element types are not identical", id="mixed"),
+        pytest.param(
+            {"finalizers": ["a"]},
+            {"finalizers": [["b"]]},
+            PatchNotApplicable,
+            "lists of lists are not supported",
+            id="nested",
+        ),
+        pytest.param(
+            {"finalizers": ["a"]},
+            {"finalizers": [1]},
+            StrategicMergeError,
+            "list element types are not identical",
+            id="mixed",
+        ),
         pytest.param(
             {"strategy": {}},
             {"strategy": {"$retainKeys": ["a"], "b": 1}},
+            MalformedPatch,
             "invalid patch format of retainKeys",
             id="rk",
         ),
         pytest.param(
             {"items": [{"name": "a"}]},
             {"$setElementOrder/items": [{"name": "a"}, {"name": "b"}], "items": [{"name": "b"}, {"name": "a"}]},
+            StrategicMergeError,
             "The order in patch list",
             id="order-mismatch",
         ),
     ],
 )
-def test_refuses(live: Any, patch: Any, text: str) -> None:
-    with pytest.raises(StrategicMergeError) as caught:
+def test_refuses(live: Any, patch: Any, kind: type[PatchError], text: str) -> None:
+    with pytest.raises(kind) as caught:
         apply_strategic_merge_patch(live, patch, SCHEMA)
     assert text in str(caught.value)
 

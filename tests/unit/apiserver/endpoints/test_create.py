@@ -46,6 +46,19 @@ def test_a_created_object_is_answered_whole_and_reads_back_the_same() -> None:
                     "uid": meta["uid"],
                     "creationTimestamp": meta["creationTimestamp"],
                     "resourceVersion": meta["resourceVersion"],
+                    "managedFields": [
+                        {
+                            "manager": "unknown",
+                            "operation": "Update",
+                            "apiVersion": "v1",
+                            "time": meta["creationTimestamp"],
+                            "fieldsType": "FieldsV1",
+                            "fieldsV1": {
+                                "f:data": {".": {}, "f:k": {}, "f:empty": {}},
+                                "f:metadata": {"f:labels": {".": {}, "f:x": {}}},
+                            },
+                        }
+                    ],
                 },
                 "data": {"k": "v", "empty": ""},
             }

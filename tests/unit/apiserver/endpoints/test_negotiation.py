@@ -88,7 +88,7 @@ def test_a_body_in_another_format_is_415_with_the_formats_there_are() -> None:
 
 
 def test_the_patch_type_is_the_content_type_without_parameters() -> None:
-    assert patch_type("application/json-patch+json; charset=utf-8") == JSON_PATCH
+    assert patch_type("application/json-patch+json; charset=utf-8", native=True) == JSON_PATCH
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,15 @@ def test_the_patch_type_is_the_content_type_without_parameters() -> None:
 )
 def test_what_is_no_patch_is_415(content_type: str | None, message: str) -> None:
     with pytest.raises(APIError) as refused:
-        patch_type(content_type)
+        patch_type(content_type, native=True)
     assert (refused.value.code, refused.value.message) == (415, message)
 
 
-def test_a_patch_type_that_is_not_carried_out_is_415_with_those_that_are() -> None:
+@pytest.mark.parametrize("content_type", ["application/strategic-merge-patch+json", "application/json", None])
+def test_another_kind_than_a_native_one_refuses_with_the_types_that_it_takes(content_type: str | None) -> None:
     with pytest.raises(APIError) as refused:
-        patch_type("application/apply-patch+yaml")
+        patch_type(content_type, native=False)
     assert refused.value.message.endswith(
-        "accepted media types include: application/json-patch+json, application/merge-patch+json"
+        "accepted media types include: application/json-patch+json, application/merge-patch+json, "
+        "application/apply-patch+yaml"
     )

@@ -31,8 +31,9 @@ def test_an_update_replaces_the_object_and_keeps_what_the_server_owns() -> None:
     assert new.status == 200
     assert new.body["data"] == {"z": "2"}
     assert new.body["metadata"] == {
-        **{k: v for k, v in old["metadata"].items() if k != "labels"},
+        **{k: v for k, v in old["metadata"].items() if k not in {"labels", "managedFields"}},
         "resourceVersion": new.body["metadata"]["resourceVersion"],
+        "managedFields": new.body["metadata"]["managedFields"],
     }
     assert int(new.body["metadata"]["resourceVersion"]) > int(old["metadata"]["resourceVersion"])
 

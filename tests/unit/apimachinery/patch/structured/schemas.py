@@ -5,18 +5,8 @@ from __future__ import annotations
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.structured.types import Type, object_type
 
-__all__ = ["METADATA", "THING", "thing"]
+__all__ = ["THING", "thing"]
 
-METADATA: Obj = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "uid": {"type": "string"},
-        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-        "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
-        "finalizers": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
-    },
-}
 THING: Type = object_type(
     {
         "properties": {
@@ -47,8 +37,7 @@ THING: Type = object_type(
             "nested": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
             "anything": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
         }
-    },
-    METADATA,
+    }
 )
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from controlplane.apimachinery.patch.structured.check import check_type
+from controlplane.apimachinery.patch.structured.compare import compare
 from controlplane.apimachinery.patch.structured.elements import path_text
 from controlplane.apimachinery.patch.structured.errors import TypeMismatch
 from controlplane.apimachinery.patch.structured.fieldset import paths
 from controlplane.apimachinery.patch.structured.merge import merge
-from controlplane.apimachinery.patch.structured.walks import compare, fields_of, remove
+from controlplane.apimachinery.patch.structured.walks import fields_of, remove
 from tests.unit.apimachinery.patch.structured.schemas import THING, thing
 
 

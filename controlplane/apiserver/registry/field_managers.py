@@ -1,0 +1,79 @@
+"""The field managers of what is served: one for each path (main resource or subresource) of each version.
+
+Each is made on first use and kept as long as the version is served as it is.
+
+Source: how kubernetes/apiserver ``pkg/endpoints/installer.go`` sets one up for each path, and ``GetResetFields`` of its
+strategies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.patch.managed_fields import FieldManager
+from controlplane.apimachinery.patch.structured.fieldset import Fields
+from controlplane.apimachinery.patch.structured.types import object_type
+from controlplane.apimachinery.resource import Resource, Subresource
+from controlplane.apiserver.registry.table import Served
+
+__all__ = ["field_manager"]
+
+
+def field_manager(served: Served, subresource: Subresource | None, now: Callable[[], str]) -> FieldManager:
+    """The field manager of the main resource, or of a subresource. ``now``: the time as objects carry it; whoever asks
+    first gives it."""
+    name = subresource.name if subresource is not None else ""
+    known: FieldManager | None = served.memo.get(("fields", name))
+    if known is None:
+        known = served.memo["fields", name] = _make(served, subresource, now)
+    return known
+
+
+def _make(served: Served, subresource: Subresource | None, now: Callable[[], str]) -> FieldManager:
+    resource = served.resource
+    served_schemas = {resource.gvk(v.name).api_version: v.schema for v in resource.versions if v.served}
+    schemas = {**served_schemas, **resource.other_forms}
+    reset = _field_set(_reset_fields(resource, subresource))
+    return FieldManager(
+        served.gvk.api_version,
+        types={name: object_type(schema) for name, schema in schemas.items()},
+        convert=resource.convert or _relabel,
+        reset=dict.fromkeys(schemas, reset),
+        subresource=subresource.name if subresource is not None else "",
+        now=now,
+        blank=_blank(served),
+    )
+
+
+def _reset_fields(resource: Resource, subresource: Subresource | None) -> Sequence[str]:
+    """What nobody can own through a path: as its strategy says; custom resources are all alike."""
+    if not resource.native:
+        if subresource is None:
+            return ("status",) if resource.subresource("status") is not None else ()
+        return ("metadata", "spec") if subresource.name == "status" else ()
+    return (resource.strategy if subresource is None else subresource.strategy).reset_fields
+
+
+def _blank(served: Served) -> Obj:
+    """An object of which nothing is known but its kind: a native one has its parts that always exist."""
+    blank: Obj = {"metadata": {}}
+    if served.resource.native:
+        served.decoder.decode(blank)
+    blank["apiVersion"], blank["kind"] = served.gvk.api_version, served.gvk.kind
+    return blank
+
+
+def _relabel(obj: Obj, api_version: str) -> Obj:
+    """How versions that differ by name alone are converted."""
+    return {**obj, "apiVersion": api_version}
+
+
+def _field_set(paths: Iterable[str]) -> Fields:
+    fields: dict[str, Any] = {}
+    for path in paths:
+        node = fields
+        for name in path.split("."):
+            node = node.setdefault("f:" + name, {})
+    return fields
