@@ -11,6 +11,7 @@ from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.filters.chain import FILTERS
 from controlplane.base.options.docs import markdown
 from controlplane.controllers.builtin import BUILTIN as CONTROLLERS
+from controlplane.generic.config import SOURCES
 from controlplane.plugins.builtin import ORDERED
 
 OPTIONS = """# Options of the sample
@@ -34,8 +35,9 @@ def built_in() -> str:
         "| kind | resource | versions | short names | namespaced |",
         "|---|---|---|---|---|",
     ]
-    for resource in BUILTIN:
-        versions = ", ".join(v.name for v in resource.versions)
+    described = [kind.resource for source in SOURCES for kind in source.kinds]
+    for resource in [*BUILTIN, *described]:
+        versions = ", ".join(v.name for v in resource.versions if v.served)
         short = ", ".join(resource.short_names) or "-"
         scope = "yes" if resource.namespaced else "no"
         lines.append(f"| {resource.kind} | {resource.gr} | {versions} | {short} | {scope} |")

@@ -110,11 +110,16 @@ def _decimal(count: int, scale: int) -> str:
     return f"{whole}.{digits}"
 
 
+_LONGEST = 2**63 / 1e9
+"""Go's durations end after 292 years."""
+
+
 def human_duration(seconds: float) -> str:
     """A duration in two figures at most: ``8s``, ``2m5s``, ``8m``, ``5h20m``, ``2d3h``, ``2y43d``.
 
     A clock that is a second behind gives ``0s``, one further behind ``<invalid>``.
     """
+    seconds = min(seconds, _LONGEST)
     if int(seconds) < -1:
         return "<invalid>"
     if seconds < 0:
@@ -145,5 +150,12 @@ def _two(first: int, unit: str, second: int, smaller: str) -> str:
 
 
 def human_age(timestamp: str | None, now: datetime) -> str:
-    """How long ago an RFC 3339 time was, for the Age column; ``<unknown>`` if there is none. ``now`` is aware."""
-    return human_duration((now - parse_time(timestamp)).total_seconds()) if timestamp else "<unknown>"
+    """How long ago an RFC 3339 time was, for the Age column; ``<unknown>`` if there is none, ``<invalid>`` if it is no
+    time. ``now`` is aware."""
+    if not timestamp:
+        return "<unknown>"
+    try:
+        then = parse_time(timestamp)
+    except ValueError:
+        return "<invalid>"
+    return human_duration((now - then).total_seconds())

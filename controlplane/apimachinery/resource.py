@@ -15,17 +15,20 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from controlplane.apimachinery.codec.protobuf import Message
 from controlplane.apimachinery.duration import human_age
 from controlplane.apimachinery.identity import GVK, GVR, GroupResource, Obj
+from controlplane.apimachinery.schema.decode import ObjectDecoder
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apimachinery.validation.field import FieldError
 
 __all__ = [
     "STANDARD_VERBS",
     "Column",
+    "DeferredVersion",
+    "Projection",
     "Resource",
     "ResourceVersion",
     "Strategy",
@@ -85,6 +88,7 @@ class Strategy:
     ``canonicalize``. Both sequences of checks are ``validation.strategy.creation_errors`` and ``update_errors``.
 
     ``validate`` and ``validate_update`` check the whole object, its metadata included (``validation.metadata``).
+    ``warnings`` are those of a new object, and of a changed one if there are no ``update_warnings``.
     ``validate_name``: returns problems with ``metadata.name`` (second argument: it is a generateName prefix); for those
     who need the rule of the name alone.
     ``held``: something other than ``metadata.finalizers`` keeps a deleted object (a namespace's ``spec.finalizers``).
@@ -101,6 +105,7 @@ class Strategy:
     validate_update: Callable[[Obj, Obj], list[FieldError]] = _no_errors_update
     canonicalize: Callable[[Obj], None] = _nothing
     warnings: Callable[[Obj], Sequence[str]] = _no_warnings
+    update_warnings: Callable[[Obj, Obj], Sequence[str]] | None = None
     validate_name: Callable[[str, bool], Sequence[str]] | None = None
     held: Callable[[Obj], bool] = _false
     begin_deletion: Callable[[Obj], None] = _nothing
@@ -116,11 +121,37 @@ class Subresource:
     """A part of an object with a path of its own (``status``, ``finalize``): get, patch or update of the same object.
 
     ``strategy.prepare_for_update`` decides which fields may change: it resets all others from ``old``.
+    ``projection``: it is of another kind than its object.
     """
 
     name: str
     strategy: Strategy
     verbs: tuple[str, ...] = ("get", "patch", "update")
+    projection: Projection | None = None
+
+
+class Projection(Protocol):
+    """A subresource that shows another kind than its object's, made from it: a Scale.
+
+    ``resource`` describes that kind: one version, with its schema and defaults.
+    """
+
+    @property
+    def resource(self) -> Resource: ...
+
+    def show(self, obj: Obj) -> Obj:
+        """What is shown of an object.
+
+        Raises:
+            ValueError: it cannot be made from this one.
+        """
+
+    def merge(self, shown: Obj, obj: Obj) -> Obj:
+        """The object changed by what its subresource is to be; ``obj`` is not changed.
+
+        Raises:
+            APIError: it cannot be so.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,14 +173,18 @@ class Column:
     def value(self, obj: Obj, now: datetime) -> Any:
         """What the cell shows at the time ``now`` (aware)."""
         value = self.cell(obj)
-        return human_age(value, now) if self.age else value
+        return human_age(value, now) if self.age and value is not None else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceVersion:
     """One served version. ``schema`` is an OpenAPI v3 structural schema (a JSON object, as in a CRD) of the whole
     object; ``apiVersion``, ``kind`` and ``metadata`` need not be described. ``message`` describes its protobuf form, if
-    clients send one."""
+    clients send one.
+
+    ``make_decoder``: what checks and normalises the objects that clients send, if it is not a ``Decoder`` of the
+    schema; called when the first one comes.
+    """
 
     name: str
     schema: Obj
@@ -157,6 +192,40 @@ class ResourceVersion:
     columns: tuple[Column, ...] = ()
     deprecation_warning: str = ""
     message: Message | None = None
+    make_decoder: Callable[[], ObjectDecoder] | None = None
+
+
+class DeferredVersion(ResourceVersion):
+    """A version whose schema is kept as text and parsed each time it is asked for: whoever needs it keeps what he makes
+    of it. A schema in memory takes ten times its text."""
+
+    __slots__ = ("_load_schema",)
+    _load_schema: Callable[[], Obj]
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        load_schema: Callable[[], Obj],
+        served: bool = True,
+        columns: tuple[Column, ...] = (),
+        deprecation_warning: str = "",
+        make_decoder: Callable[[], ObjectDecoder] | None = None,
+    ) -> None:
+        for attribute, value in (
+            ("name", name),
+            ("served", served),
+            ("columns", columns),
+            ("deprecation_warning", deprecation_warning),
+            ("message", None),
+            ("make_decoder", make_decoder),
+            ("_load_schema", load_schema),
+        ):
+            object.__setattr__(self, attribute, value)
+
+    @property
+    def schema(self) -> Obj:
+        return self._load_schema()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

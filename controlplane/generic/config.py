@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.admission.api import AdmissionPlugin
@@ -18,6 +19,7 @@ from controlplane.apiserver.authentication.api import Authenticator
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.filters.chain import FILTERS, Filter
 from controlplane.apiserver.options import kv_options, store_url
+from controlplane.apiserver.registry.sources import SourceDescriptor
 from controlplane.apiserver.server.completed import Frozen
 from controlplane.apiserver.server.routes import Route
 from controlplane.apiserver.server.version import VersionInfo
@@ -28,7 +30,7 @@ from controlplane.generic.options import GenericOptions
 from controlplane.plugins.admission import namespace_lifecycle
 from controlplane.storage.kv.backends import KVOptions
 
-__all__ = ["GROUP_PRIORITIES", "CompletedConfig", "Config", "ConfigError", "config_of"]
+__all__ = ["GROUP_PRIORITIES", "SOURCES", "CompletedConfig", "Config", "ConfigError", "config_of"]
 
 GROUP_PRIORITIES: Mapping[str, int] = {
     "apiregistration.k8s.io": 20001,
@@ -46,6 +48,10 @@ GROUP_PRIORITIES: Mapping[str, int] = {
 """Order of groups in discovery; kube-apiserver's own numbers."""
 
 
+SOURCES: tuple[SourceDescriptor, ...] = (CUSTOM_RESOURCES,)
+"""Who else describes resources, each by kinds of its own."""
+
+
 class ConfigError(ValueError):
     """The parts contradict each other; the message says which and what to do."""
 
@@ -56,6 +62,7 @@ class Config:
 
     ``cert_dir``: where self-made files are kept. ``cert_file``, ``key_file``: the operator's own serving certificate.
     ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
+    ``sources``: who changes what is served while the server runs.
     ``authenticators`` and ``authorizers`` are asked before the built-in ones. ``run_controllers``: also those that are
     not the server's own. ``whole_process``: the process is this server and nothing else, so what is loaded may be taken
     out of the garbage collector's sight. ``notes``: lines to show at the start.
@@ -81,6 +88,7 @@ class Config:
     authenticators: list[Authenticator] = field(default_factory=list)
     authorizers: list[Authorizer] = field(default_factory=list)
     resources: list[Resource] = field(default_factory=lambda: list(BUILTIN))
+    sources: list[SourceDescriptor] = field(default_factory=lambda: list(SOURCES))
     group_priorities: dict[str, int] = field(default_factory=lambda: dict(GROUP_PRIORITIES))
     admission: list[AdmissionPlugin] = field(default_factory=lambda: [namespace_lifecycle.PLUGIN])
     controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(builtin_controllers.BUILTIN))
@@ -149,6 +157,7 @@ def config_of(options: GenericOptions) -> Config:
             for resource in BUILTIN
             if f"resources.{resource.plural}" in toggles.on
         ],
+        sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         run_controllers=options.controllers.enabled,
         request_seconds=requests.request_timeout,
         min_watch_seconds=float(requests.min_request_timeout),

@@ -40,6 +40,9 @@ class ResourceOptions(OptionGroup):
     clusterroles: bool | None = option(None, description="serve clusterroles (default true)")
     clusterrolebindings: bool | None = option(None, description="serve clusterrolebindings (default true)")
     leases: bool | None = option(None, description="serve leases (default true)")
+    customresourcedefinitions: bool | None = option(
+        None, description="serve customresourcedefinitions and what they define (default true)"
+    )
     flowschemas: bool | None = option(None, description="serve flowschemas (default true)")
     prioritylevelconfigurations: bool | None = option(
         None, description="serve prioritylevelconfigurations (default true)"
@@ -79,6 +82,7 @@ TOGGLES = (
         for plural, namespaced in {resource.plural: resource.namespaced for resource in BUILTIN}.items()
         if plural != "namespaces"
     ),
+    Toggle("resources.customresourcedefinitions"),
 )
 """Each after what it needs: what is in namespaces needs them. Resources of one name in two groups share one."""
 

@@ -25,6 +25,8 @@ from controlplane.apiserver.authentication.x509 import X509Authenticator
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.openapi.handler import OpenAPI
+from controlplane.apiserver.registry.settings import RegistrySettings
+from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
 from controlplane.apiserver.registry.table import TableHolder, build_table
 from controlplane.apiserver.server.config import ServerConfig
 from controlplane.apiserver.server.health import HealthCheck
@@ -101,7 +103,9 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
             parts = await _open(config, stack)
         except _FOR_THE_OPERATOR as error:
             raise StartError(str(error)) from error
-        yield ControlPlane(config, parts)
+        plane = ControlPlane(config, parts)
+        stack.push_async_callback(plane.close_sources)
+        yield plane
 
 
 async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
@@ -166,11 +170,20 @@ class ControlPlane:
         self.mirror, self.kv = parts.mirror, parts.kv
         self.port: int = parts.listening.getsockname()[1]
         self.url = server_url(config, self.port)
+        kinds = [SourceKind(resource) for resource in config.resources]
+        kinds += [kind for source in config.sources for kind in source.kinds]
         table = build_table(
-            [(resource, parts.mirror.storage(resource)) for resource in config.resources],
+            [(kind.resource, parts.mirror.storage(kind.resource, conversion=kind.conversion)) for kind in kinds],
             group_priorities=config.group_priorities,
         )
         self.tables = TableHolder(table, complete=True)
+        services = SourceServices(
+            mirror=parts.mirror,
+            tables=self.tables,
+            registry=RegistrySettings(clock=config.clock, garbage_collection=False),
+            on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
+        )
+        self._sources: list[Source] = [source.start(services) for source in config.sources]
         self.server = self._server()
         self._controllers = ControllerHost(config, self.server.loopback)
         self.server.add_ready_check(self._controllers.ready_check())
@@ -181,6 +194,11 @@ class ControlPlane:
     def loopback(self, user: UserInfo) -> LoopbackClient:
         """A client in this process, as ``user``."""
         return self.server.loopback(user)
+
+    async def close_sources(self) -> None:
+        """Stop what changes the table. Idempotent."""
+        while self._sources:
+            await self._sources.pop().close()
 
     def prepare(self) -> PreparedControlPlane:
         """Close routes, hooks and health checks. Once."""
@@ -200,6 +218,7 @@ class ControlPlane:
             clock=config.clock,
             min_request_timeout_seconds=config.min_watch_seconds,
             garbage_collection=False,
+            sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
         openapi = OpenAPI(self.tables, product=config.version.release, clock=config.clock)
@@ -213,6 +232,7 @@ class ControlPlane:
                 paths=discovery.paths,
                 serves=self._serves,
                 complete_sources=lambda: self.tables.complete,
+                catch_up=self._catch_up,
                 tls=parts.credentials.tls.context,
                 filters=config.filters,
                 routes=[*config.routes, *openapi_routes(openapi)],
@@ -233,6 +253,13 @@ class ControlPlane:
 
     def _storage_of(self, group: str, plural: str) -> Storage | None:
         return self.tables.current.storage_of(group, plural)
+
+    async def _catch_up(self) -> bool:
+        """Whether all sources have caught up with the store."""
+        caught_up = True
+        for source in self._sources:
+            caught_up = await source.catch_up() and caught_up
+        return caught_up
 
     def _serves(self, info: RequestInfo) -> bool:
         served = self.tables.current.lookup(info.group, info.version, info.resource)

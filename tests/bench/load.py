@@ -29,11 +29,12 @@ def percentile(sorted_values: list[float], q: float) -> float:
 
 
 class Connection(asyncio.Protocol):
-    """One connection: one request at a time, answers with Content-Length only."""
+    """One connection: one request at a time. Chunked answers end where the last chunk is the end of what came."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._missing = -1
+        self._chunked, self._tail = False, b""
         self._waiter: asyncio.Future[int] | None = None
         self._status = 0
         self.received_bytes = 0
@@ -52,17 +53,35 @@ class Connection(asyncio.Protocol):
                 return
             head = bytes(self._buffer[:end]).lower()
             self._status = int(head[9:12])
+            if b"transfer-encoding: chunked" in head:
+                self._missing, self._chunked = 1, True
+                data = bytes(self._buffer[end + 4 :])
+                self._buffer.clear()
+                self._end_of_chunks(data)
+                return
             at = head.index(b"content-length: ") + 16
             stop = head.find(b"\r\n", at)
             length = int(head[at:stop] if stop > 0 else head[at:])
             self._missing = length - (len(self._buffer) - end - 4)
             self._buffer.clear()
+        elif self._chunked:
+            self._end_of_chunks(data)
+            return
         else:
             self._missing -= len(data)
         if self._missing == 0:
-            self._missing = -1
-            if self._waiter is not None and not self._waiter.done():
-                self._waiter.set_result(self._status)
+            self._done()
+
+    def _end_of_chunks(self, data: bytes) -> None:
+        self._tail = (self._tail + data)[-5:]
+        if self._tail == b"0\r\n\r\n":
+            self._tail, self._chunked = b"", False
+            self._done()
+
+    def _done(self) -> None:
+        self._missing = -1
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(self._status)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._waiter is not None and not self._waiter.done():

@@ -55,14 +55,16 @@ def loads(text: bytes | str) -> Any:
     """Decode one JSON document.
 
     Raises:
-        MalformedJSON: with the position. TooDeep: what ``dumps`` could not write again.
+        MalformedJSON: with the position, or, in Kubernetes' words, that it is cut off. TooDeep: what ``dumps`` could
+            not write again.
     """
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as e:
         if "depth limit" in e.msg:
             raise TooDeep from e
-        raise MalformedJSON(str(e)) from e
+        cut_off = e.msg.startswith(("unexpected end of data", "Input is a zero-length"))
+        raise MalformedJSON("unexpected end of JSON input" if cut_off else str(e)) from e
     if isinstance(text, str):
         brackets = text.count("{") + text.count("[")
     else:

@@ -12,16 +12,17 @@ Source: the behaviour and texts of Kubernetes' JSON decoder (sigs.k8s.io/json ov
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, Protocol
 
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.quantity import QuantityError, parse_quantity
-from controlplane.apimachinery.schema.native import ALWAYS, GO_TYPE, POINTER, QUANTITY
+from controlplane.apimachinery.schema.native import ALWAYS, DEFINITION, GO_TYPE, POINTER, QUANTITY, UNION
 from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apimachinery.schema.scalars import normalize_base64, normalize_micro_time, normalize_time
 
-__all__ = ["DecodeError", "Decoder", "cannot_be_handled", "strict_error"]
+__all__ = ["DecodeError", "Decoder", "ObjectDecoder", "cannot_be_handled", "decode_metadata", "strict_error"]
 
 
 MAX_REPORTED = 100
@@ -43,6 +44,13 @@ class _Mismatch(Exception):
 _Decode = Callable[[Any, str, list[str]], Any]
 """Takes a value, its path (ending in a dot when something follows) and the list of unknown fields; returns the value to
 keep."""
+
+
+class ObjectDecoder(Protocol):
+    """Checks and normalises objects of one version of one kind."""
+
+    def decode(self, obj: Obj) -> list[str]:
+        """See ``Decoder.decode``."""
 
 
 def _json_type(value: Any) -> str:
@@ -88,6 +96,32 @@ class Decoder:
         return [f'unknown field "{path}"' for path in list(dict.fromkeys(unknown))[:MAX_REPORTED]]
 
 
+def decode_metadata(obj: Obj) -> list[str]:
+    """Check and normalise an object's ``metadata`` alone, in place.
+
+    Returns:
+        The paths, below it, of what metadata does not have.
+
+    Raises:
+        DecodeError: a value has the wrong type or form.
+    """
+    unknown: list[str] = []
+    value = obj["metadata"]
+    if value is None:
+        obj["metadata"] = {}
+        return unknown
+    try:
+        _metadata()(value, "", unknown)
+    except _Mismatch as e:
+        raise DecodeError(f"json: cannot unmarshal {e.what} into Go value of type {e.go_type}") from None
+    return list(dict.fromkeys(unknown))[:MAX_REPORTED]
+
+
+@cache
+def _metadata() -> _Decode:
+    return _record(OBJECT_META)
+
+
 def cannot_be_handled(gvk: GVK, problem: str) -> str:
     """What a client is told about a body that does not fit its kind (400 BadRequest)."""
     return f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {problem}'
@@ -102,6 +136,10 @@ def strict_error(problems: Sequence[str]) -> str:
 
 
 def _compile(schema: Obj) -> _Decode:
+    if UNION in schema:
+        return _union(schema[UNION])
+    if DEFINITION in schema:
+        return _recursive(schema[DEFINITION])
     match schema.get("type"):
         case "object" if "properties" in schema:
             return _record(schema)
@@ -131,6 +169,8 @@ def _scalar(schema: Obj) -> _Decode:
             return _integer(64 if format_ == "int64" else 32)
         case ("boolean", _, _):
             return _boolean
+        case ("number", _, _):
+            return _number
         case _:
             raise ValueError(f"a native schema cannot have {schema}")
 
@@ -161,6 +201,56 @@ def _integer(bits: int) -> _Decode:
         if type(value) is float:
             raise _Mismatch(value, go_type, shown=f"number {value!r}")
         raise _Mismatch(value, go_type)
+
+    return decode
+
+
+def _number(value: Any, _path: str, _unknown: list[str]) -> Any:
+    if type(value) is int:
+        return value
+    if type(value) is float:
+        whole = int(value) if abs(value) < _WHOLE_FLOATS else value
+        return whole if whole == value else value
+    raise _Mismatch(value, "float64")
+
+
+_WHOLE_FLOATS = 1e21
+"""Below it, Go writes whole floats without a fraction or exponent."""
+
+
+def _recursive(definition: Callable[[], Obj]) -> _Decode:
+    """The definition is compiled when a value first reaches it."""
+    compiled: list[_Decode] = []
+
+    def decode(value: Any, path: str, unknown: list[str]) -> Any:
+        if not compiled:
+            compiled.append(_definition(definition))
+        return compiled[0](value, path, unknown)
+
+    return decode
+
+
+@cache
+def _definition(definition: Callable[[], Obj]) -> _Decode:
+    return _compile(definition())
+
+
+def _union(alternatives: Obj) -> _Decode:
+    otherwise = alternatives.get("", "")
+    compiled: dict[str, _Decode] = {}
+
+    def decode(value: Any, path: str, _unknown: list[str]) -> Any:
+        if not alternatives:
+            return value
+        name = _json_type(value)
+        name = "boolean" if name == "bool" else name
+        if name not in alternatives:
+            if otherwise:
+                raise DecodeError(otherwise)
+            return None
+        if name not in compiled:
+            compiled[name] = _compile(alternatives[name])
+        return compiled[name](value, path, [])
 
     return decode
 
@@ -286,7 +376,7 @@ def _record(schema: Obj) -> _Decode:
 
 
 def _is_container(schema: Obj) -> bool:
-    return schema.get("type") in {"object", "array"}
+    return schema.get("type") in {"object", "array"} or UNION in schema
 
 
 def _is_list_or_map(schema: Obj) -> bool:
@@ -304,6 +394,8 @@ def _go_path(path: str) -> str:
 
 def _go_type(schema: Obj) -> str:
     """The name of a type in the decoder's messages."""
+    if DEFINITION in schema:
+        schema = schema[DEFINITION]()
     named: str = schema.get(GO_TYPE, "")
     if named:
         return named
@@ -316,6 +408,8 @@ def _go_type(schema: Obj) -> str:
             return "int64" if schema.get("format") == "int64" else "int32"
         case "boolean":
             return "bool"
+        case "number":
+            return "float64"
         case "string" if schema.get("format") == "byte":
             return "[]uint8"
         case _:
@@ -324,6 +418,8 @@ def _go_type(schema: Obj) -> str:
 
 def _zero(schema: Obj) -> Callable[[], Any]:
     """Makes the empty value of a schema, each time anew."""
+    if DEFINITION in schema:
+        return dict
     match schema.get("type"):
         case "object" if "properties" in schema:
             decode = _compile(schema)

@@ -1,11 +1,14 @@
 """Structural schemas of native kinds, written compactly.
 
-Each function makes one OpenAPI v3 schema (a JSON object, as in a custom resource definition). Three extensions carry
-what OpenAPI has no word for; they are taken out before a schema is published:
+Each function makes one OpenAPI v3 schema (a JSON object, as in a custom resource definition). Extensions carry what
+OpenAPI has no word for; they are taken out before a schema is published:
 
 ``x-controlplane-pointer``  true: an empty value differs from a missing one and is kept (``immutable: false``).
 ``x-controlplane-always``   true: an optional field that is written even when it is empty (``reportingInstance: ""``).
 ``x-controlplane-go-type``  the name that Kubernetes' decoder gives the type in its messages (``v1.ObjectMeta``).
+
+Two more are for schemas of schemas: ``x-controlplane-definition``, a function that returns the schema meant (one that
+is inside itself), and ``x-controlplane-union``, alternatives by the value's JSON type.
 
 A field that is ``required`` is always written, empty if it was not given; an object that is no pointer always exists,
 and a time that is no pointer is null when it was not given.
@@ -13,17 +16,20 @@ and a time that is no pointer is null when it was not given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
 
 __all__ = [
     "ALWAYS",
+    "DEFINITION",
     "GO_TYPE",
     "POINTER",
     "QUANTITY",
+    "UNION",
     "always",
+    "any_value",
     "anything",
     "array",
     "binary",
@@ -31,16 +37,21 @@ __all__ = [
     "integer",
     "mapping",
     "micro_time",
+    "number",
     "pointer",
     "quantity",
     "record",
+    "recursive",
     "string",
     "time",
+    "union",
 ]
 
 POINTER = "x-controlplane-pointer"
 ALWAYS = "x-controlplane-always"
 GO_TYPE = "x-controlplane-go-type"
+DEFINITION = "x-controlplane-definition"
+UNION = "x-controlplane-union"
 QUANTITY = "resource.Quantity"
 """The Go type of quantities, by which they are told from other strings."""
 
@@ -62,6 +73,29 @@ def boolean(description: str = "") -> Obj:
 
 def integer(description: str = "", *, bits: int = 32) -> Obj:
     return _described({"type": "integer", "format": f"int{bits}"}, description)
+
+
+def number(description: str = "") -> Obj:
+    return _described({"type": "number", "format": "double"}, description)
+
+
+def any_value(description: str = "") -> Obj:
+    """Any JSON value but null, kept as it is."""
+    return _described({UNION: {}, "x-kubernetes-preserve-unknown-fields": True}, description)
+
+
+def recursive(definition: Callable[[], Obj], description: str = "") -> Obj:
+    """The schema that a function returns when it is asked: one that is part of itself."""
+    return _described({"type": "object", DEFINITION: definition}, description)
+
+
+def union(alternatives: Mapping[str, Obj], description: str = "", *, otherwise: str = "") -> Obj:
+    """One of several schemas, by the JSON type of the value (``object``, ``array``, ``boolean``). ``otherwise``: what
+    the decoder says of other values; ``""``: it ignores them. Unknown fields inside are dropped silently, as upstream's
+    hand-written decoders do."""
+    return _described(
+        {UNION: {**alternatives, "": otherwise}, "x-kubernetes-preserve-unknown-fields": True}, description
+    )
 
 
 def time(description: str = "") -> Obj:

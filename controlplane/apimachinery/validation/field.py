@@ -15,7 +15,9 @@ __all__ = [
     "FieldError",
     "duplicate",
     "forbidden",
+    "go_number",
     "go_quoted",
+    "go_value",
     "invalid",
     "not_found",
     "not_supported",
@@ -76,8 +78,44 @@ def _quoted(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
+        return go_number(value)
+    text = orjson.dumps(value).decode()
+    return text.translate(_HTML) if "<" in text or ">" in text or "&" in text else text
+
+
+_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+"""Characters that Go's JSON encoder does not leave in strings."""
+
+
+def go_number(value: float) -> str:
+    """A number as Go prints it with %v: the shortest text, with an exponent below 1e-4 and from 1e21 on."""
+    if isinstance(value, int):
         return str(value)
-    return orjson.dumps(value).decode()
+    if value == 0:
+        return "-0" if str(value)[0] == "-" else "0"
+    if not 1e-4 <= abs(value) < 1e21:
+        digits, exponent = f"{value!r}e".split("e")[:2] if "e" in repr(value) else f"{value:e}".split("e")
+        return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}e{exponent}"
+    text = repr(value)
+    if "e" in text:  # Python changes to exponents at 1e16
+        return str(int(value))
+    return text.removesuffix(".0")
+
+
+def go_value(value: Any) -> str:
+    """A JSON value as Go prints it with %v: text without quotes, lists in brackets, objects as maps."""
+    match value:
+        case None:
+            return "<nil>"
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return go_number(value)
+        case list():
+            return f"[{' '.join(map(go_value, value))}]"
+    return f"map[{' '.join(f'{key}:{go_value(value[key])}' for key in sorted(value))}]"
 
 
 def go_quoted(text: str) -> str:

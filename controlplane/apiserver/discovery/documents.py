@@ -10,7 +10,8 @@ from functools import cached_property
 
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
-from controlplane.apiserver.discovery.resources import legacy_entries
+from controlplane.apimachinery.resource import Subresource
+from controlplane.apiserver.discovery.resources import legacy_entries, shown_subresources, shown_verbs
 from controlplane.apiserver.registry.table import ResourceTable, Served, ServedGroup, ServedVersion
 
 __all__ = ["Aggregated", "Documents"]
@@ -65,6 +66,11 @@ class Documents:
             self._groups[name] = {"kind": "APIGroup", "apiVersion": "v1", **_group(group)}
         return self._groups[name]
 
+    def is_custom(self, name: str) -> bool:
+        """Whether a group has custom resources only: its unknown paths are like any that nobody knows."""
+        group = self._table.group(name)
+        return group is not None and group.is_custom
+
     def version(self, group: str, version: str) -> Obj | None:
         """``/api/<version>`` (group ``""``) or ``/apis/<group>/<version>``; None if nobody serves it."""
         key = (group, version)
@@ -110,10 +116,14 @@ def _group(group: ServedGroup) -> Obj:
 
 
 def _discovered_group(group: ServedGroup) -> Obj:
-    return {
-        "metadata": {"name": group.name} if group.name else {},
-        "versions": [_discovered_version(version) for version in group.versions],
-    }
+    """A group in the aggregated form; made once for a group, whatever the number of tables that it is in."""
+    described: Obj | None = group.memo.get("discovered")
+    if described is None:
+        described = group.memo["discovered"] = {
+            "metadata": {"name": group.name} if group.name else {},
+            "versions": [_discovered_version(version) for version in group.versions],
+        }
+    return described
 
 
 def _discovered_version(version: ServedVersion) -> Obj:
@@ -131,7 +141,7 @@ def _discovered_resource(served: Served) -> Obj:
         "responseKind": _response_kind(served),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
-        "verbs": sorted(resource.verbs),
+        "verbs": shown_verbs(resource),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)
@@ -141,12 +151,19 @@ def _discovered_resource(served: Served) -> Obj:
         entry["subresources"] = [
             {
                 "subresource": subresource.name,
-                "responseKind": _response_kind(served),
+                "responseKind": _subresource_kind(served, subresource),
                 "verbs": sorted(subresource.verbs),
             }
-            for subresource in sorted(resource.subresources, key=lambda s: s.name)
+            for subresource in shown_subresources(resource)
         ]
     return entry
+
+
+def _subresource_kind(served: Served, subresource: Subresource) -> Obj:
+    if subresource.projection is None:
+        return _response_kind(served)
+    shown = subresource.projection.resource
+    return {"group": shown.group, "version": shown.storage_version, "kind": shown.kind}
 
 
 def _response_kind(served: Served) -> Obj:

@@ -66,7 +66,10 @@ class Discovery:
             case ["apis", group, version]:
                 if self._documents.group(group) is None:
                     return None
-                return self._document(request, self._documents.version(group, version), (group, version))
+                document = self._documents.version(group, version)
+                if document is None and self._documents.is_custom(group):
+                    return None
+                return self._document(request, document, (group, version))
         return None
 
     def paths(self) -> list[str]:

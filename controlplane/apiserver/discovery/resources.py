@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.resource import Resource
+from controlplane.apimachinery.resource import Resource, Subresource
 from controlplane.apiserver.registry.table import Served
 
-__all__ = ["legacy_entries", "storage_version_hash"]
+__all__ = ["legacy_entries", "shown_subresources", "shown_verbs", "storage_version_hash"]
 
 _HASH_BYTES = 8
 
@@ -23,6 +23,22 @@ def storage_version_hash(resource: Resource) -> str:
     stored = resource.storage_gvk
     text = f"{stored.group}/{stored.version}/{stored.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:_HASH_BYTES]).decode()
+
+
+_CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""The verbs of custom resources, in the order of upstream's discovery of them."""
+
+
+def shown_verbs(resource: Resource) -> list[str]:
+    """The verbs of a resource, in upstream's order."""
+    if resource.native:
+        return sorted(resource.verbs)
+    return [verb for verb in _CUSTOM_VERBS if verb in resource.verbs]
+
+
+def shown_subresources(resource: Resource) -> Sequence[Subresource]:
+    """The subresources of a resource, in upstream's order."""
+    return sorted(resource.subresources, key=lambda s: s.name) if resource.native else resource.subresources
 
 
 def legacy_entries(resources: Iterable[Served]) -> list[Obj]:
@@ -35,7 +51,7 @@ def legacy_entries(resources: Iterable[Served]) -> list[Obj]:
             "singularName": resource.singular,
             "namespaced": resource.namespaced,
             "kind": resource.kind,
-            "verbs": sorted(resource.verbs),
+            "verbs": shown_verbs(resource),
         }
         if resource.short_names:
             entry["shortNames"] = list(resource.short_names)
@@ -48,9 +64,17 @@ def legacy_entries(resources: Iterable[Served]) -> list[Obj]:
                 "name": f"{resource.plural}/{subresource.name}",
                 "singularName": "",
                 "namespaced": resource.namespaced,
-                "kind": resource.kind,
+                **_subresource_kind(resource, subresource),
                 "verbs": sorted(subresource.verbs),
             }
-            for subresource in sorted(resource.subresources, key=lambda s: s.name)
+            for subresource in shown_subresources(resource)
         )
     return entries
+
+
+def _subresource_kind(resource: Resource, subresource: Subresource) -> Obj:
+    """The kind of a subresource, with group and version if they are not its resource's."""
+    if subresource.projection is None:
+        return {"kind": resource.kind}
+    shown = subresource.projection.resource
+    return {"group": shown.group, "version": shown.storage_version, "kind": shown.kind}

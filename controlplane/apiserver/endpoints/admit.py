@@ -13,7 +13,7 @@ from controlplane.apiserver.admission.api import Attributes, Operation
 from controlplane.apiserver.authorization.api import Decision, attributes_of
 from controlplane.apiserver.authorization.messages import forbidden_error
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.client.request import Request
 
 __all__ = ["Admission"]

@@ -134,7 +134,7 @@ def decode_object(document: Document, served: Served, directive: str, warn: Warn
         raise _unrecognized(served, raw, str(error)) from error
     if not isinstance(value, dict):
         raise _unrecognized(served, raw, "json: cannot unmarshal into Go value of type struct")
-    _check_kind(value, served)
+    _check_kind(value, served, raw)
     try:
         problems = [*document.problems, *problems, *_decode(value, served)]
     except DecodeError as error:
@@ -157,8 +157,10 @@ def decode_patched(
     Raises:
         APIError: 422 at ``patch``.
     """
+    if not served.resource.native:
+        _check_custom_type(obj, served)
     try:
-        _check_kind(obj, served)
+        _check_kind(obj, served, b"")
     except APIError as error:
         raise _invalid_patch(shown(), error.message) from error
     try:
@@ -250,18 +252,56 @@ def _summary(raw: bytes) -> str:
     return (head.decode(errors="replace") if raw[0] == 0x7B else head.hex()) + more
 
 
-def _check_kind(value: Obj, served: Served) -> None:
-    """Either may be left out; what is given must be what is served."""
+def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
+    """Either may be left out of native kinds; what is given must be what is served."""
     gvk = served.gvk
     kind, api_version = value.get("kind"), value.get("apiVersion")
+    if not served.resource.native and not kind:
+        shown = raw.decode(errors="replace")
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {gvk.kind}): Object 'Kind' is missing in '{shown}' "
+            f"({_summary(raw)})"
+        )
     if kind in (None, "", gvk.kind) and api_version in (None, "", gvk.api_version):
         return
+    if not served.resource.native:
+        raise _wrong_custom_kind(value, served)
     given = f'{kind or gvk.kind} in version "{str(api_version or gvk.api_version).rpartition("/")[2]}"'
     if api_version in (None, "", gvk.api_version):
         why = f"converting ({gvk.version}.{kind}) to ({gvk.kind}): unknown conversion"
     else:
         why = f'no kind "{kind or gvk.kind}" is registered for version "{api_version}"'
     raise bad_request(f"{given} cannot be handled as a {gvk.kind}: {why}")
+
+
+def _check_custom_type(obj: Obj, served: Served) -> None:
+    """A patch of a custom object may not make another kind of it.
+
+    Raises:
+        APIError: 422.
+    """
+    gvk = served.gvk
+    wanted = {"kind": gvk.kind, "apiVersion": gvk.api_version}
+    errors = [
+        field.invalid(key, obj.get(key) or "", f"must be {value}")
+        for key, value in wanted.items()
+        if obj.get(key) != value
+    ]
+    if errors:
+        name = (obj.get("metadata") or {}).get("name") or ""
+        raise invalid(gvk.group, obj.get("kind") or "", name, errors)
+
+
+def _wrong_custom_kind(value: Obj, served: Served) -> APIError:
+    """Custom objects have no types that their kind could be found among: the version is compared, then the kind."""
+    gvk = served.gvk
+    given, kind = value.get("apiVersion") or gvk.api_version, value.get("kind")
+    if given != gvk.api_version:
+        return bad_request(
+            f"the API version in the data ({given}) does not match the expected API version ({gvk.api_version})"
+        )
+    name = (value.get("metadata") or {}).get("name") or ""
+    return invalid(gvk.group, str(kind), name, [field.invalid("kind", kind, f"must be {gvk.kind}")])
 
 
 def _set_type(value: Obj, served: Served) -> None:

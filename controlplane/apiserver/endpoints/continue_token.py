@@ -46,6 +46,8 @@ def decode(text: str) -> Continue:
     """
     if "=" in text or "+" in text or "/" in text:
         raise _invalid(": illegal base64 data")
+    if len(text) % 4 == 1 and text.replace("-", "").replace("_", "").isalnum():
+        raise _invalid(f": illegal base64 data at input byte {len(text) - 1}")
     try:
         token = loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, MalformedJSON) as error:

@@ -10,7 +10,7 @@ from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry import create as registry
 from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import deduplicate_owners, ensure_namespace, wipe_system_fields

@@ -7,7 +7,7 @@ from controlplane.apiserver.endpoints.admit import Admission
 from controlplane.apiserver.endpoints.body import read_delete_options
 from controlplane.apiserver.endpoints.respond import respond_entry, respond_object
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.delete import delete as registry_delete
 from controlplane.apiserver.registry.deletion import DeleteRequest
 from controlplane.apiserver.registry.settings import Deleted

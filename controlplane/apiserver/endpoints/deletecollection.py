@@ -10,7 +10,7 @@ from controlplane.apiserver.endpoints.list import respond_list
 from controlplane.apiserver.endpoints.options import list_options
 from controlplane.apiserver.endpoints.selection import namespace_of, page_of, predicate_of
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.collection import Selection, delete_collection
 from controlplane.apiserver.registry.create import Admit
 from controlplane.client.negotiation import Answer

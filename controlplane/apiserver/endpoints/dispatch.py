@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from controlplane.apimachinery.status import timeout
 from controlplane.apiserver.admission.chain import EMPTY, Chain
@@ -19,11 +19,14 @@ from controlplane.apiserver.endpoints.deletecollection import deletecollection
 from controlplane.apiserver.endpoints.get import get
 from controlplane.apiserver.endpoints.list import list_objects
 from controlplane.apiserver.endpoints.patch import patch
+from controlplane.apiserver.endpoints.projected import PROJECTED_VERBS
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target, find_target
+from controlplane.apiserver.endpoints.shape import Target
+from controlplane.apiserver.endpoints.target import find_target
 from controlplane.apiserver.endpoints.update import update
 from controlplane.apiserver.endpoints.watch import watch
 from controlplane.apiserver.registry.settings import RegistrySettings
+from controlplane.apiserver.registry.sources import Source
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
@@ -55,11 +58,12 @@ class APIEndpoints:
     """Answers resource requests over the current table. Errors are raised as APIError; a filter writes them.
 
     Args:
-        tables: what is served. ``authorizer`` is asked again where an update creates. ``garbage_collection``: see
-            ``RegistrySettings``. ``min_request_timeout_seconds``: see ``Services``.
+        tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown.
+            ``authorizer`` is asked again where an update creates. ``garbage_collection``: see ``RegistrySettings``.
+            ``min_request_timeout_seconds``: see ``Services``.
     """
 
-    __slots__ = ("_services", "_writes")
+    __slots__ = ("_services", "_settles", "_sources", "_writes")
 
     def __init__(
         self,
@@ -72,8 +76,11 @@ class APIEndpoints:
         garbage_collection: bool = True,
         write_seconds: float = WRITE_SECONDS,
         source: random.Random | None = None,
+        sources: Sequence[Source] = (),
     ) -> None:
         self._writes = Deadlines(write_seconds)
+        self._sources = sources
+        self._settles = {gr: source for source in sources for gr in source.settles}
         source = source or random.SystemRandom()
         self._services = Services(
             tables=tables,
@@ -93,6 +100,8 @@ class APIEndpoints:
             APIError.
         """
         info = request.info
+        if self._sources and not self.serves(info):
+            await self._catch_up()
         target = find_target(self._services.tables, info, request.method)
         if target is None:
             return _page_not_found()
@@ -102,18 +111,33 @@ class APIEndpoints:
         answer = negotiate(request.headers.get("Accept"), STREAM if verb == "watch" else OBJECT)
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)
-        handler = _VERBS[verb]
+        projected = target.subresource is not None and target.subresource.projection is not None
+        handler = (PROJECTED_VERBS if projected else _VERBS)[verb]
         if verb not in _BOUNDED_VERBS:
             return await handler(self._services, request, target, answer)
         running = self._writes.enter(asyncio.current_task())
         try:
-            return await handler(self._services, request, target, answer)
+            response = await handler(self._services, request, target, answer)
+            settles = self._settles.get(target.served.gr)
+            if settles is not None:
+                await settles.settled()  # what the answer shows is older, what comes after it is not
+            return response
         except asyncio.CancelledError:
             if running.was_cause():
                 raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
             raise
         finally:
             self._writes.leave(running)
+
+    async def _catch_up(self) -> None:
+        """Before a resource is said to be unknown: nobody may have accepted it before the request came.
+
+        Raises:
+            APIError: it cannot be known now.
+        """
+        for source in self._sources:
+            if not await source.catch_up():
+                raise timeout("the resources that are served could not be proved current", 1)
 
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""

@@ -6,7 +6,7 @@ from controlplane.apimachinery.status import APIError, bad_request
 from controlplane.apiserver.endpoints.options import parse_bool, parse_uint
 from controlplane.apiserver.endpoints.respond import respond_bytes, respond_entry
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.translate import translate
 from controlplane.client.negotiation import Answer
 from controlplane.client.request import Request, Response

@@ -18,7 +18,7 @@ from controlplane.apiserver.endpoints.options import ListOptions, list_options
 from controlplane.apiserver.endpoints.representation import represent_list
 from controlplane.apiserver.endpoints.selection import namespace_of, next_token, page_of, predicate_of
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import CONTINUE_EXPIRED, translate
 from controlplane.client.encoding import encode, wants_pretty
@@ -67,7 +67,7 @@ async def respond_list(
     services: Services, request: Request, target: Target, result: ListResult, answer: Answer, *, counted: bool
 ) -> Response:
     """Answer with a list. ``counted``: nothing was filtered, so that what remains is known."""
-    meta = _list_meta(target, result, counted=counted)
+    meta = _list_meta(target, result, counted=counted, plain=answer.conversion is None)
     if answer.plain and not wants_pretty(request):
         return Response(200, await _join(target.served, meta, result))
     objects = await _decoded(target.served, result)
@@ -80,8 +80,10 @@ async def respond_list(
     return Response(200, encode(request, value, answer), content_type=answer.media_type)
 
 
-def _list_meta(target: Target, result: ListResult, *, counted: bool) -> Obj:
+def _list_meta(target: Target, result: ListResult, *, counted: bool, plain: bool) -> Obj:
     meta: Obj = {"resourceVersion": str(result.revision)}
+    if not target.served.resource.native and plain:
+        meta["continue"] = ""  # untyped lists always say it
     if result.continue_key is not None and result.entries:
         meta["continue"] = next_token(target, result.revision, result.entries[-1])
         if counted and result.remaining is not None:

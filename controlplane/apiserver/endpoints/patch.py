@@ -23,7 +23,7 @@ from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import check_name, deduplicate_owners, ensure_namespace
 from controlplane.apiserver.registry.update import Update
@@ -38,9 +38,9 @@ from controlplane.client.negotiation import (
 )
 from controlplane.client.request import Request, Response
 
-__all__ = ["patch"]
+__all__ = ["CHANGES", "patch"]
 
-_CHANGES: dict[str, Callable[[Edit], Awaitable[Change]]] = {
+CHANGES: dict[str, Callable[[Edit], Awaitable[Change]]] = {
     JSON_PATCH: json_patch,
     MERGE_PATCH: merge_patch,
     STRATEGIC_MERGE_PATCH: strategic_merge_patch,
@@ -68,7 +68,7 @@ async def patch(services: Services, request: Request, target: Target, answer: An
         options=options,
         warn=warn,
     )
-    change = await _CHANGES[kind](edit)
+    change = await CHANGES[kind](edit)
     admission = Admission(services, request, target, options.to_obj("UpdateOptions"), dry_run=options.dry_run)
 
     async def produce(old: Obj | None) -> Obj:

@@ -15,7 +15,7 @@ from controlplane.apimachinery.selectors.labels import SelectorError, parse_labe
 from controlplane.apimachinery.status import bad_request
 from controlplane.apiserver.endpoints import continue_token
 from controlplane.apiserver.endpoints.options import ListOptions, parse_uint
-from controlplane.apiserver.endpoints.target import Shape, Target
+from controlplane.apiserver.endpoints.shape import Shape, Target
 from controlplane.storage.api import ANY, CONSISTENT, Entry, Freshness, Match, Predicate
 from controlplane.storage.objects.predicate import make_predicate
 

@@ -6,25 +6,15 @@ paths and methods that have none.
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
-from controlplane.apimachinery.identity import Key
-from controlplane.apimachinery.resource import Strategy, Subresource
 from controlplane.apimachinery.status import APIError, service_unavailable, unknown_resource
+from controlplane.apiserver.endpoints.custom_target import find_custom_target
+from controlplane.apiserver.endpoints.shape import Shape, Target
 from controlplane.apiserver.registry.table import Served, TableHolder
 from controlplane.client.request_info import RequestInfo
 
 __all__ = ["Shape", "Target", "find_target", "method_not_allowed", "not_yet_known"]
-
-
-class Shape(Enum):
-    """What a path names. ``EVERYWHERE`` is a namespaced resource across all namespaces."""
-
-    COLLECTION = "collection"
-    EVERYWHERE = "everywhere"
-    OBJECT = "object"
-    SUBRESOURCE = "subresource"
 
 
 _METHODS: dict[Shape, dict[str, tuple[str, ...]]] = {
@@ -38,30 +28,12 @@ _REMEMBERED_CHARACTERS = 512
 """Of a path; at most some 4 MB are kept, and only what was found."""
 
 
-class Target(NamedTuple):
-    """``namespace``: the object's or collection's; ``""`` for cluster-scoped resources and for all namespaces.
-    ``name`` is ``""`` for a collection."""
-
-    served: Served
-    shape: Shape
-    namespace: str
-    name: str
-    subresource: Subresource | None = None
-
-    @property
-    def key(self) -> Key:
-        return Key(self.namespace, self.name)
-
-    @property
-    def strategy(self) -> Strategy:
-        return self.served.resource.strategy if self.subresource is None else self.subresource.strategy
-
-
 def find_target(tables: TableHolder, info: RequestInfo, method: str) -> Target | None:
     """Resolve a resource request.
 
     Returns:
-        None if nobody serves the group: to upstream that is a path like any other that nobody knows.
+        None if nobody serves the group, or only definitions of custom resources and they do not have this path: to
+        upstream that is a path like any other that nobody knows.
 
     Raises:
         APIError: 404 no such resource or path; 405 not by this method; 503 not known yet.
@@ -83,9 +55,12 @@ def _find(tables: TableHolder, info: RequestInfo, method: str) -> Target | None:
     if served is None:
         if not tables.complete:
             raise not_yet_known()
-        if tables.current.group(info.group) is None:
+        group = tables.current.group(info.group)
+        if group is None or group.is_custom:
             return None
         raise unknown_resource()
+    if not served.resource.native:
+        return find_custom_target(served, info)
     target = _target(served, info)
     allowed = _allowed(served, target)
     if not allowed:

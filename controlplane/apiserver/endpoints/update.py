@@ -11,7 +11,7 @@ from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import check_name, deduplicate_owners, ensure_namespace
 from controlplane.apiserver.registry.update import Update

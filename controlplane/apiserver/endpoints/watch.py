@@ -7,7 +7,7 @@ from controlplane.apiserver.endpoints.options import ListOptions, list_options, 
 from controlplane.apiserver.endpoints.representation import Plain, represent_object
 from controlplane.apiserver.endpoints.selection import namespace_of, predicate_of
 from controlplane.apiserver.endpoints.services import Services
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.translate import translate_watch
 from controlplane.client.negotiation import Answer
 from controlplane.client.request import Request, Response, StreamResponse

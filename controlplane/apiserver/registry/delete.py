@@ -123,7 +123,7 @@ class _Deletion:
             meta["finalizers"] = finalizers
         else:
             meta.pop("finalizers", None)
-        mark_deleting(meta, self._settings.now())
+        mark_deleting(meta, self._settings.now(), counted=not held)
         if held:
             strategy.begin_deletion(old)
         else:

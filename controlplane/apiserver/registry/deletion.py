@@ -72,10 +72,11 @@ def finalizers_after(request: DeleteRequest, meta: Obj, *, garbage_collection: b
     return finalizers if set(after) == set(finalizers) else after
 
 
-def mark_deleting(meta: Obj, now: str) -> None:
-    """Say that deletion has begun: the first time raises the generation, if the object has one."""
+def mark_deleting(meta: Obj, now: str, *, counted: bool = True) -> None:
+    """Say that deletion has begun: the first time raises the generation, if the object has one and this is
+    ``counted``."""
     if not meta.get("deletionTimestamp"):
-        if meta.get("generation"):
+        if counted and meta.get("generation"):
             meta["generation"] += 1
         meta["deletionTimestamp"] = now
     elif meta["deletionTimestamp"] > now:

@@ -7,13 +7,13 @@ requested, and what is served is in discovery. A table is a pure function of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from controlplane.apimachinery.identity import GroupResource
 from controlplane.apimachinery.resource import Resource, ResourceVersion
-from controlplane.apimachinery.schema.decode import Decoder
+from controlplane.apimachinery.schema.decode import Decoder, ObjectDecoder
 from controlplane.apiserver.registry.versions import version_order
 from controlplane.storage.api import Storage
 
@@ -37,13 +37,14 @@ class Served:
         self.gvr, self.gvk = resource.gvr(version.name), resource.gvk(version.name)
         self.gr = GroupResource(resource.storage_gvk.group, resource.plural)
         self.memo: dict[Any, Any] = {}
-        self._decoder: Decoder | None = None
+        self._decoder: ObjectDecoder | None = None
 
     @property
-    def decoder(self) -> Decoder:
+    def decoder(self) -> ObjectDecoder:
         """Checks and normalises objects that clients send; its schema is compiled on first use."""
         if self._decoder is None:
-            self._decoder = Decoder(self.gvk.kind, self.version.schema)
+            make = self.version.make_decoder
+            self._decoder = make() if make is not None else Decoder(self.gvk.kind, self.version.schema)
         return self._decoder
 
 
@@ -57,23 +58,31 @@ class ServedVersion:
 
 @dataclass(frozen=True, slots=True)
 class ServedGroup:
-    """One group: its versions, the preferred one first."""
+    """One group: its versions, the preferred one first. Tables share a group that did not change; ``memo`` is for what
+    others derive from it alone."""
 
     name: str
     versions: tuple[ServedVersion, ...]
+    memo: dict[str, Any] = field(default_factory=dict, compare=False)
 
     def version(self, name: str) -> ServedVersion | None:
         return next((v for v in self.versions if v.name == name), None)
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether it holds custom resources only."""
+        return not any(served.resource.native for v in self.versions for served in v.resources.values())
 
 
 class ResourceTable:
     """``groups``: in discovery's order (the core group ``""`` among them). ``routes``: by (group, version, plural).
     ``memo``: what others work out from the table and keep as long as it (bounded by them)."""
 
-    __slots__ = ("_by_name", "_storages", "groups", "memo", "routes")
+    __slots__ = ("_by_name", "_priorities", "_storages", "groups", "memo", "routes")
 
-    def __init__(self, groups: Sequence[ServedGroup] = ()) -> None:
+    def __init__(self, groups: Sequence[ServedGroup] = (), *, priorities: Mapping[str, int] | None = None) -> None:
         self.groups = tuple(groups)
+        self._priorities: Mapping[str, int] = priorities or {}
         self._by_name = {group.name: group for group in self.groups}
         every = [served for group in self.groups for v in group.versions for served in v.resources.values()]
         self.routes: Mapping[tuple[str, str, str], Served] = {served.gvr: served for served in every}
@@ -89,6 +98,22 @@ class ResourceTable:
     def storage_of(self, group: str, plural: str) -> Storage | None:
         """The storage of a resource in whatever version it is served."""
         return self._storages.get(GroupResource(group, plural))
+
+    def with_changes(self, changes: Mapping[GroupResource, Sequence[Served]]) -> ResourceTable:
+        """A table in which some resources are served otherwise (no ``Served``: not at all); the rest is shared."""
+        groups = dict(self._by_name)
+        for name in {gr.group for gr in changes}:
+            old = groups.pop(name, None)
+            kept = [
+                served
+                for version in (old.versions if old is not None else ())
+                for served in version.resources.values()
+                if served.gr not in changes
+            ]
+            new = [served for gr, several in changes.items() if gr.group == name for served in several]
+            if kept or new:
+                groups[name] = _group_of(name, [*kept, *new])
+        return ResourceTable(_in_order(groups.values(), self._priorities), priorities=self._priorities)
 
 
 EMPTY_TABLE = ResourceTable()
@@ -107,31 +132,29 @@ def build_table(
     Raises:
         ValueError: two resources claim the same group, version and plural.
     """
-    routes: dict[tuple[str, str, str], Served] = {}
+    by_group: dict[str, list[Served]] = {}
     for resource, storage in resources:
         for version in resource.versions:
-            if not version.served:
-                continue
-            route = (resource.group, version.name, resource.plural)
-            if route in routes:
-                raise ValueError(f"{resource.gvr(version.name)} is served twice")
-            routes[route] = Served(resource, version, storage)
-    by_group: dict[str, dict[str, dict[str, Served]]] = {}
-    for (group, name, plural), served in sorted(routes.items(), key=lambda item: item[0]):
-        by_group.setdefault(group, {}).setdefault(name, {})[plural] = served
+            if version.served:
+                by_group.setdefault(resource.group, []).append(Served(resource, version, storage))
+    groups = [_group_of(name, several) for name, several in by_group.items()]
     priorities = group_priorities or {}
-    groups = [
-        ServedGroup(
-            group,
-            tuple(
-                ServedVersion(name, MappingProxyType(by_version[name]))
-                for name in sorted(by_version, key=version_order)
-            ),
-        )
-        for group, by_version in by_group.items()
-    ]
-    groups.sort(key=lambda g: (-priorities.get(g.name, DEFAULT_GROUP_PRIORITY), g.name))
-    return ResourceTable(groups)
+    return ResourceTable(_in_order(groups, priorities), priorities=priorities)
+
+
+def _group_of(name: str, resources: Iterable[Served]) -> ServedGroup:
+    versions: dict[str, dict[str, Served]] = {}
+    for served in sorted(resources, key=lambda served: served.gvr.resource):
+        plurals = versions.setdefault(served.gvr.version, {})
+        if served.gvr.resource in plurals:
+            raise ValueError(f"{served.gvr} is served twice")
+        plurals[served.gvr.resource] = served
+    ordered = sorted(versions, key=version_order)
+    return ServedGroup(name, tuple(ServedVersion(v, MappingProxyType(versions[v])) for v in ordered))
+
+
+def _in_order(groups: Iterable[ServedGroup], priorities: Mapping[str, int]) -> list[ServedGroup]:
+    return sorted(groups, key=lambda g: (-priorities.get(g.name, DEFAULT_GROUP_PRIORITY), g.name))
 
 
 class TableHolder:

@@ -160,7 +160,8 @@ def _before_update(request: Update, new: Obj, old: Obj) -> None:
     errors = update_errors(resource, new, old, strategy=strategy)
     if errors:
         raise status.invalid(resource.storage_gvk.group, resource.kind, meta.get("name") or "", errors)
-    for warning in strategy.warnings(new):
+    update_warnings = strategy.update_warnings
+    for warning in update_warnings(new, old) if update_warnings is not None else strategy.warnings(new):
         request.warn(warning)
     strategy.canonicalize(new)
     keep_times(new, old)

@@ -7,7 +7,7 @@ whole and gives the only thing a ``Server`` is made from.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from controlplane.apiserver.authentication.api import Authenticator
@@ -36,6 +36,7 @@ class ServerConfig:
     ``resources``: answers resource requests. ``discovery``: answers discovery's paths, None for others.
     ``paths``: discovery's paths now, for ``/``. ``serves``: whether a resource request names something that exists.
     ``complete_sources``: whether all sources of resources have been heard.
+    ``catch_up``: waits until discovery is no older than the request; see ``Router``.
     ``tls`` None is plain HTTP. Durations are seconds.
     """
 
@@ -47,6 +48,7 @@ class ServerConfig:
     serves: Callable[[RequestInfo], bool]
     complete_sources: Callable[[], bool]
     tls: ssl.SSLContext | None
+    catch_up: Callable[[], Awaitable[bool]] | None = None
     filters: tuple[Filter, ...] = FILTERS
     routes: list[Route] = field(default_factory=list)
     live_checks: list[HealthCheck] = field(default_factory=list)

@@ -37,7 +37,8 @@ class Router:
     """The innermost handler.
 
     ``resources`` answers resource requests; ``discovery`` answers the paths of discovery, or None for a path that is
-    not its own; ``complete`` says whether all sources of paths have been heard.
+    not its own; ``complete`` says whether all sources of paths have been heard; ``catch_up`` waits until what discovery
+    shows is no older than the request, and returns whether it is.
     """
 
     def __init__(
@@ -47,7 +48,9 @@ class Router:
         resources: Handler,
         discovery: Callable[[Request], Response | None],
         complete: Callable[[], bool],
+        catch_up: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
+        self._catch_up = catch_up
         self._exact = {route.path: route.handler for route in routes if not route.prefix}
         self._prefixes = sorted(
             ((route.path, route.handler) for route in routes if route.prefix),
@@ -71,10 +74,13 @@ class Router:
         for prefix, handler in self._prefixes:
             if path.startswith(prefix):
                 return await handler(request)
+        current = True
+        if self._catch_up is not None and path.startswith("/api"):
+            current = await self._catch_up()
         found = self._discovery(request)
         if found is not None:
             return found
-        if not self._complete():
+        if not current or not self._complete():
             raise service_unavailable(_EARLY, retry_after_seconds=5)
         return page_not_found()
 

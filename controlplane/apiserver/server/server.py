@@ -87,7 +87,11 @@ class Server:
         """``PreparedServer``'s part: the routes are these, and no more."""
         config = self.config
         self._router = Router(
-            routes, resources=config.resources, discovery=config.discovery, complete=config.complete_sources
+            routes,
+            resources=config.resources,
+            discovery=config.discovery,
+            complete=config.complete_sources,
+            catch_up=config.catch_up,
         )
 
     def health_checks(self) -> tuple[list[HealthCheck], list[HealthCheck]]:

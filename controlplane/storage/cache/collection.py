@@ -8,6 +8,7 @@ whatever the number of namespaces watched.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from controlplane.storage.cache.entry import RAW, Entry
@@ -22,15 +23,28 @@ __all__ = ["Collection", "Collections"]
 class Collection:
     """``name``: group and resource, for metrics. ``prefix`` ends in a slash. ``raw`` and ``poisoned``: how many of
     its ``count`` entries are not read yet, and cannot be read. ``since``: changes at and below this revision are not
-    in the ring, whatever the ring's floor."""
+    in the ring, whatever the ring's floor. ``observer`` is shown every change in the step that applies it."""
 
-    __slots__ = ("count", "end", "name", "poisoned", "prefix", "raw", "ring", "scopes", "since", "volatile")
+    __slots__ = (
+        "count",
+        "end",
+        "name",
+        "observer",
+        "poisoned",
+        "prefix",
+        "raw",
+        "ring",
+        "scopes",
+        "since",
+        "volatile",
+    )
 
     def __init__(self, name: tuple[str, str], prefix: bytes, ring: Ring, *, volatile: bool, since: int) -> None:
         self.name, self.prefix, self.end = name, prefix, prefix[:-1] + b"0"
         self.ring, self.volatile, self.since = ring, volatile, since
         self.count = self.raw = self.poisoned = 0
         self.scopes: dict[bytes, list[Channel]] = {}
+        self.observer: Callable[[Change], None] | None = None
 
     @property
     def floor(self) -> int:

@@ -44,7 +44,8 @@ def poisoned(why: str) -> Origin:
 class Entry:
     """One stored object, immutable to all but the intake, which reads a raw one in place.
 
-    ``forms`` caches other served versions: the resource generation they were made for, and bytes by version.
+    ``forms`` caches served versions: the resource generation they were made for, and bytes by apiVersion (None: the
+    entry's own). It may be shared, and is replaced rather than changed.
     """
 
     __slots__ = ("create_revision", "data", "forms", "key", "mod_revision", "origin")
@@ -55,7 +56,7 @@ class Entry:
         # one int object where both are equal: 32 bytes an object that was never updated
         self.create_revision = mod_revision if create_revision == mod_revision else create_revision
         self.origin = origin
-        self.forms: tuple[str, dict[str, bytes]] | None = None
+        self.forms: tuple[str, dict[str, bytes | None]] | None = None
 
     def at_revision(self, revision: int) -> Entry:
         """The same state under another resource version: what a deletion at ``revision`` reports."""

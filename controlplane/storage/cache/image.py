@@ -81,6 +81,8 @@ class Image:
                 self.intake.read_in_place(prev)
         change = Change(event.mod_revision, key, entry, prev)
         collection.ring.append(change)
+        if collection.observer is not None:
+            collection.observer(change)
         if collection.scopes:
             EVENTS_DISPATCHED.labels_cached(collection.name).inc()
             collection.show(change)

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from controlplane.apimachinery.resource import Resource
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.tasks import Owner
 from controlplane.storage.cache.bookmarks import Bookmarks
 from controlplane.storage.cache.channel import Channel
+from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.consistency import Consistency
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.flusher import Flusher
@@ -29,6 +30,7 @@ from controlplane.storage.cache.history import History
 from controlplane.storage.cache.image import Budgets, Image
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.metrics import RESOURCE_VERSION, WATCHERS
+from controlplane.storage.cache.ring import Change
 from controlplane.storage.cache.selection import Selection
 from controlplane.storage.cache.slices import Slices
 from controlplane.storage.cache.view import RELABEL, ByObject, Conversion, View
@@ -40,10 +42,23 @@ from controlplane.storage.transform import IDENTITY, Transformer
 if TYPE_CHECKING:
     from controlplane.storage.api import Storage
 
-__all__ = ["Mirror", "MirrorStatistics"]
+__all__ = ["Mirror", "MirrorStatistics", "Observer"]
 
 HEARTBEAT_SECONDS = 0.25
 """How often bookmarks, timeouts and promises are looked at: one timer for all of them."""
+
+
+class Observer(Protocol):
+    """Hears of one resource's changes on the loop, in the very step that applies them. Must not raise or wait."""
+
+    def changed(self, change: Change) -> None:
+        """One change; others of the same step may follow."""
+
+    def step(self) -> None:
+        """The step is over; those who wait for its revision are told after this."""
+
+    def replaced(self) -> None:
+        """There is another image, also the first: everything may have changed. ``step`` follows."""
 
 
 class MirrorStatistics(NamedTuple):
@@ -91,6 +106,7 @@ class Mirror:
         self._marker_key = prefix + b"controlplane/progress"
         self._flusher = Flusher()
         self._channels: dict[tuple[View, tuple[bytes, str, str, str]], Channel] = {}
+        self._observers: list[Observer] = []
         self._loaded = asyncio.Event()
         self.consistency = Consistency(kv, self, self.waiters, self.clock, marker_key=self._marker_key)
         self.history = History(kv, self.intake, prefix, self.consistency.mark)
@@ -148,16 +164,43 @@ class Mirror:
         storage of its own over the same objects, and the watches of the old one go on until they are ended."""
         from controlplane.storage.objects.storage import ObjectStorage  # it is above this module
 
-        prefix = self.prefix + resource.key_prefix.encode() + b"/"
         if conversion is None:
-            conversion = RELABEL if resource.convert is None else ByObject(resource.convert)
-        collection = self.image.collect(resource.group, resource.plural, prefix, volatile=resource.volatile)
-        return ObjectStorage(self, View(resource, collection, self.intake, conversion))
+            stored = resource.storage_gvk.api_version
+            conversion = RELABEL if resource.convert is None else ByObject(resource.convert, stored)
+        return ObjectStorage(self, View(resource, self._collection(resource), self.intake, conversion))
 
-    def end_watches(self) -> None:
-        """End all watches; what is pending is written first."""
+    def observe(self, resource: Resource, observer: Observer) -> Callable[[], None]:
+        """Tell an observer of a resource's changes from now on, and of what there is if the image is loaded. One
+        observer to a resource. Returns how to stop."""
+        collection = self._collection(resource)
+        if collection.observer is not None:
+            raise ValueError(f"{resource.gr} is observed already")
+        collection.observer = observer.changed
+        self._observers.append(observer)
+        if self.loaded:
+            observer.replaced()
+            observer.step()
+
+        def stop() -> None:
+            collection.observer = None
+            self._observers.remove(observer)
+
+        return stop
+
+    def entries(self, resource: Resource) -> list[Entry]:
+        """The entries of a resource now, ascending by key."""
+        return self.scan(self._collection(resource).prefix)
+
+    def end_watches(self, resource: Resource | None = None) -> None:
+        """End all watches, or those of one resource; what is pending is written first."""
+        collection = self._collection(resource) if resource is not None else None
         for watcher in list(self.watchers):
-            watcher.close()
+            if collection is None or watcher.collection is collection:
+                watcher.close()
+
+    def _collection(self, resource: Resource) -> Collection:
+        prefix = self.prefix + resource.key_prefix.encode() + b"/"
+        return self.image.collect(resource.group, resource.plural, prefix, volatile=resource.volatile)
 
     def statistics(self) -> MirrorStatistics:
         image = self.image
@@ -214,12 +257,18 @@ class Mirror:
             del self._channels[signature]
 
     def _advanced(self, revision: int) -> None:
+        for observer in self._observers:
+            if not self._loaded.is_set():
+                observer.replaced()
+            observer.step()
         self.waiters.advance(revision)
         self._loaded.set()
 
     def _replaced(self) -> None:
         self.horizon = self.image.revision
         self.end_watches()
+        for observer in self._observers:
+            observer.replaced()
 
     async def _beat(self) -> None:
         slices = Slices()

@@ -31,9 +31,14 @@ class Conversion(Protocol):
     def convert(self, data: bytes, stored: str, wanted: str) -> bytes:
         """An entry's data in another version; ``stored`` and ``wanted`` are apiVersions. Synchronous, without I/O.
 
+        The same bytes, if nothing changes.
+
         Raises:
             Unreadable: it cannot be converted.
         """
+
+    def to_storage(self, obj: Obj) -> Obj:
+        """An object of any served version as it is stored, its kind and apiVersion aside; ``obj`` is not changed."""
 
 
 class _Relabel:
@@ -45,17 +50,24 @@ class _Relabel:
         # the head comes first, so its apiVersion is the first one
         return data.replace(b'"apiVersion":"%b"' % stored.encode(), b'"apiVersion":"%b"' % wanted.encode(), 1)
 
+    def to_storage(self, obj: Obj) -> Obj:
+        return obj
+
 
 RELABEL: Conversion = _Relabel()
 
 
 class ByObject:
-    """Forms that differ in their fields: each entry is decoded, converted and encoded, and the outcome kept."""
+    """Forms that differ in their fields: each entry is decoded, converted and encoded, and the outcome kept.
+    ``stored``: the apiVersion that is written."""
 
     as_stored = True
 
-    def __init__(self, convert: Callable[[Obj, str], Obj]) -> None:
-        self._convert = convert
+    def __init__(self, convert: Callable[[Obj, str], Obj], stored: str) -> None:
+        self._convert, self._stored = convert, stored
+
+    def to_storage(self, obj: Obj) -> Obj:
+        return self._convert(obj, self._stored)
 
     def convert(self, data: bytes, stored: str, wanted: str) -> bytes:
         obj: Obj = loads(data)
@@ -70,12 +82,15 @@ class ByObject:
 class View:
     """One generation of a resource over a collection."""
 
-    __slots__ = ("_api_versions", "_as_stored", "_conversion", "_intake", "collection", "resource")
+    __slots__ = ("_api_versions", "_as_kept", "_as_stored", "_conversion", "_intake", "collection", "resource")
 
     def __init__(self, resource: Resource, collection: Collection, intake: Intake, conversion: Conversion) -> None:
         self.resource, self.collection = resource, collection
         self._intake, self._conversion, self._as_stored = intake, conversion, conversion.as_stored
         self._api_versions = {v.name: resource.gvk(v.name).api_version for v in resource.versions}
+        self._as_kept: dict[str, tuple[str, dict[str, bytes | None]]] = {
+            version: (resource.generation, {version: None}) for version in self._api_versions.values()
+        }
 
     def api_version(self, version: str) -> str:
         return self._api_versions[version]
@@ -121,10 +136,17 @@ class View:
         if self._as_stored and stored == wanted:
             return entry.data
         generation = self.resource.generation
-        if entry.forms is None or entry.forms[0] != generation:
-            entry.forms = (generation, {})
-        forms = entry.forms[1]
-        data = forms.get(wanted)
-        if data is None:
-            data = forms[wanted] = self._conversion.convert(entry.data, stored, wanted)
+        known = entry.forms[1] if entry.forms is not None and entry.forms[0] == generation else {}
+        if wanted in known:
+            form = known[wanted]
+            return entry.data if form is None else form
+        data = self._conversion.convert(entry.data, stored, wanted)
+        if not known and data is entry.data:
+            entry.forms = self._as_kept[wanted]  # one for all entries of which this is true
+        else:
+            entry.forms = (generation, {**known, wanted: None if data is entry.data else data})
         return data
+
+    def to_storage(self, obj: Obj) -> Obj:
+        """An object as it is stored."""
+        return self._conversion.to_storage(obj)

@@ -20,6 +20,7 @@ from controlplane.base import logs
 from controlplane.base.streams import Chunk, Sink
 from controlplane.storage.api import WatchOptions
 from controlplane.storage.cache.channel import Channel
+from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.metrics import INIT_EVENTS, TERMINATED_WATCHERS, WATCH_EVENTS
 from controlplane.storage.cache.ring import Change
 from controlplane.storage.cache.selection import Selection, error_frame, framed
@@ -111,6 +112,11 @@ class Watcher:
             if self._channel is not None:
                 self._channel.leave(self)
             self._task = None
+
+    @property
+    def collection(self) -> Collection:
+        """What is watched."""
+        return self._selection.view.collection
 
     # Called by the channel and the heartbeat, on the loop.
 

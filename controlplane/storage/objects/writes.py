@@ -134,10 +134,8 @@ class Writer:
 
     def _encode(self, obj: Obj) -> bytes:
         resource = self._view.resource
-        stored_as = resource.storage_gvk
-        if resource.convert is not None:
-            obj = resource.convert(obj, stored_as.api_version)
-        return encode_stored(obj, stored_as, native=resource.native)
+        stored = self._view.to_storage(obj)
+        return encode_stored(stored, resource.storage_gvk, native=resource.native)
 
     async def _put(self, key: bytes, obj: Obj, *, expect: int, ttl_seconds: int) -> tuple[bytes, TxnResult]:
         """Write an object; if it is too large, once more without its managedFields.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controlplane.apis.builtin import BUILTIN
+from controlplane.generic.config import SOURCES
 from controlplane.generic.options import TOGGLES, GenericOptions, ResourceOptions
 from controlplane.generic.toggles import Toggle, resolve, toggle_problems
 
@@ -34,10 +35,11 @@ def test_asked_for_and_not_to_be_had() -> None:
 
 
 def test_each_built_in_resource_has_a_boolean_and_the_reverse() -> None:
-    assert {f"resources.{resource.plural}" for resource in BUILTIN} == {
+    kinds = {resource.plural for resource in BUILTIN} | {source.name for source in SOURCES}
+    assert {f"resources.{plural}" for plural in kinds} == {
         toggle.path for toggle in TOGGLES if toggle.path.startswith("resources.")
     }
-    assert set(ResourceOptions.model_fields) == {resource.plural for resource in BUILTIN}
+    assert set(ResourceOptions.model_fields) == kinds
 
 
 def test_options_say_it_in_flags() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import FieldManager
 from controlplane.apiserver.endpoints.options import WriteOptions
-from controlplane.apiserver.endpoints.target import Target
+from controlplane.apiserver.endpoints.shape import Target
 from controlplane.client.request import Request
 
 __all__ = ["Change", "Edit"]

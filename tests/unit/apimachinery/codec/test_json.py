@@ -19,8 +19,6 @@ def nested(depth: int, inner: Any = None) -> Any:
 @pytest.mark.parametrize(
     "text",
     [
-        b"",
-        b'{"apiVersion":"v1",',
         b"{}{}",
         b'{"a":NaN}',
         b'{"a":Infinity}',
@@ -33,6 +31,12 @@ def nested(depth: int, inner: Any = None) -> Any:
 )
 def test_malformed_text_is_refused_with_its_position(text: bytes) -> None:
     with pytest.raises(MalformedJSON, match=r"line \d+ column \d+ \(char \d+\)"):
+        loads(text)
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b'{"apiVersion":"v1",', b'"abc'])
+def test_text_that_is_cut_off_is_refused_in_kubernetes_words(text: bytes) -> None:
+    with pytest.raises(MalformedJSON, match=r"^unexpected end of JSON input$"):
         loads(text)
 
 

@@ -1,0 +1,96 @@
+"""Table columns of custom resources: values found by JSONPath, shown by their type.
+
+Source: kubernetes/apiextensions-apiserver ``pkg/registry/customresource/tableconvertor``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from controlplane.apimachinery import meta
+from controlplane.apimachinery.codec.json import dumps
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.jsonpath import JSONPath, JSONPathError
+from controlplane.apimachinery.resource import Column
+from controlplane.apimachinery.validation.field import go_number
+
+__all__ = ["columns_of"]
+
+_NAME = Column(
+    name="Name",
+    cell=meta.name,
+    format="name",
+    description="Name of the object, unique in its namespace.",
+)
+_DEFAULT = (
+    {
+        "name": "Age",
+        "type": "date",
+        "jsonPath": ".metadata.creationTimestamp",
+        "description": "How long ago the object was created.",
+    },
+)
+
+
+def columns_of(defined: Sequence[Obj]) -> tuple[Column, ...]:
+    """The name, then the columns of a definition's version (its age if it has none)."""
+    return (_NAME, *(_column(one) for one in defined or _DEFAULT))
+
+
+def _column(defined: Obj) -> Column:
+    path, type_name = defined.get("jsonPath") or "", defined.get("type") or ""
+    return Column(
+        name=defined.get("name") or "",
+        cell=_cell(path, type_name),
+        type=type_name,
+        format=defined.get("format") or "",
+        description=defined.get("description") or f"Custom resource definition column (in JSONPath format): {path}",
+        priority=defined.get("priority") or 0,
+        age=type_name == "date",
+    )
+
+
+def _cell(path: str, type_name: str) -> Callable[[Obj], Any]:
+    """What a column shows; the path is compiled when it is first needed."""
+    compiled: list[JSONPath] = []
+
+    def cell(obj: Obj) -> Any:
+        if not compiled:
+            try:
+                compiled.append(JSONPath(path))
+            except JSONPathError:
+                compiled.append(JSONPath(".metadata.nothing"))  # upstream shows no columns then
+        found = compiled[0].find(obj)
+        return _shown(found[0], type_name) if found else None
+
+    return cell
+
+
+def _shown(value: Any, type_name: str) -> Any:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    match type_name:
+        case "string":
+            return _printed(value)
+        case "integer":
+            return int(value) if is_number else None
+        case "number":
+            return value if is_number else None
+        case "boolean":
+            return value if isinstance(value, bool) else None
+        case "date":
+            return value if isinstance(value, str) else None
+    return None
+
+
+def _printed(value: Any) -> Any:
+    match value:
+        case None:
+            return "<nil>"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return go_number(value)
+        case str():
+            return value
+    return dumps(value).decode()

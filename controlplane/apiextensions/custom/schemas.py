@@ -1,0 +1,28 @@
+"""The schemas of a custom resource's versions, each compiled when it is first needed and kept as long as it is
+served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.custom import CustomSchema
+
+__all__ = ["VersionSchemas"]
+
+
+class VersionSchemas:
+    """``load``: the schema of a version by its name; ``keep_unknown``: see ``CustomSchema``."""
+
+    __slots__ = ("_compiled", "_keep_unknown", "load")
+
+    def __init__(self, load: Callable[[str], Obj], *, keep_unknown: bool) -> None:
+        self.load, self._keep_unknown = load, keep_unknown
+        self._compiled: dict[str, CustomSchema] = {}
+
+    def of(self, version: str) -> CustomSchema:
+        """A version's schema; of a version that there is not, one that keeps nothing."""
+        schema = self._compiled.get(version)
+        if schema is None:
+            schema = self._compiled[version] = CustomSchema(self.load(version), keep_unknown=self._keep_unknown)
+        return schema

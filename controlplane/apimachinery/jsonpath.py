@@ -1,0 +1,185 @@
+"""JSONPath as Kubernetes uses it in columns and selectable fields: ``.status.conditions[?(@.type=="Ready")].status``.
+
+Fields, indices, slices, ``*``, ``..`` and filters that compare. A path that leads nowhere finds nothing.
+
+Source: kubernetes/client-go ``util/jsonpath``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+__all__ = ["JSONPath", "JSONPathError"]
+
+_Step = Callable[[Any], Iterator[Any]]
+_NAME = re.compile(r"(?:[^.\[\]\\'\" ()=<>!&|]|\\.)+")
+_INDEX = re.compile(r"\[\s*(-?[0-9]+)\s*\]")
+_SLICE = re.compile(r"\[\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*([0-9]+)\s*)?\]")
+_QUOTED = re.compile(r"\[\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\s*\]")
+_FILTER = re.compile(r"\[\?\((.*?)\)\](?=$|[.\[])")
+_COMPARISON = re.compile(r"^\s*@(.*?)\s*(==|!=|<=|>=|<|>)\s*(.*?)\s*$")
+_EXISTS = re.compile(r"^\s*@(.+?)\s*$")
+
+
+class JSONPathError(ValueError):
+    """The path cannot be read."""
+
+
+class JSONPath:
+    """A compiled path."""
+
+    __slots__ = ("_names", "_steps")
+
+    def __init__(self, path: str) -> None:
+        self._steps = tuple(_compile(path))
+        plain = re.fullmatch(r"(?:\.[A-Za-z0-9_-]+)+", path)
+        self._names = tuple(path[1:].split(".")) if plain else None
+
+    def find(self, value: Any) -> list[Any]:
+        """All values found, in order."""
+        if self._names is not None:  # nearly all paths
+            for name in self._names:
+                if type(value) is not dict or name not in value:
+                    return []
+                value = value[name]
+            return [value]
+        found = [value]
+        for step in self._steps:
+            found = [inner for one in found for inner in step(one)]
+        return found
+
+
+def _compile(path: str) -> Iterator[_Step]:
+    at = 0
+    while at < len(path):
+        if path.startswith("..", at):
+            at += 2
+            yield _everything
+            if at < len(path) and path[at] not in ".[":
+                at = at - 1  # what follows is read as a field
+                continue
+        elif path[at] == ".":
+            at += 1
+            if at == len(path) or path[at] == "[":
+                continue
+            if path[at] == "*":
+                at += 1
+                yield _children
+                continue
+            name = _NAME.match(path, at)
+            if name is None:
+                raise JSONPathError(f"cannot read {path!r} at {at}")
+            at = name.end()
+            yield _field(re.sub(r"\\(.)", r"\1", name[0]))
+        else:
+            step, at = _bracket(path, at)
+            yield step
+
+
+def _bracket(path: str, at: int) -> tuple[_Step, int]:
+    if path.startswith("[*]", at):
+        return _children, at + 3
+    if found := _QUOTED.match(path, at):
+        name = found[1] if found[1] is not None else found[2]
+        return _field(re.sub(r"\\(.)", r"\1", name)), found.end()
+    if found := _INDEX.match(path, at):
+        return _item(int(found[1])), found.end()
+    if found := _SLICE.match(path, at):
+        start, stop, step = (int(part) if part else None for part in found.groups())
+        return _part(slice(start, stop, step)), found.end()
+    if found := _FILTER.match(path, at):
+        return _filter(found[1]), found.end()
+    raise JSONPathError(f"cannot read {path!r} at {at}")
+
+
+def _field(name: str) -> _Step:
+    def step(value: Any) -> Iterator[Any]:
+        if type(value) is dict and name in value:
+            yield value[name]
+
+    return step
+
+
+def _item(index: int) -> _Step:
+    def step(value: Any) -> Iterator[Any]:
+        if type(value) is list and -len(value) <= index < len(value):
+            yield value[index]
+
+    return step
+
+
+def _part(which: slice) -> _Step:
+    def step(value: Any) -> Iterator[Any]:
+        if type(value) is list:
+            yield from value[which]
+
+    return step
+
+
+def _children(value: Any) -> Iterator[Any]:
+    if type(value) is dict:
+        yield from value.values()
+    elif type(value) is list:
+        yield from value
+
+
+def _everything(value: Any) -> Iterator[Any]:
+    yield value
+    for inner in _children(value):
+        yield from _everything(inner)
+
+
+def _filter(text: str) -> _Step:
+    comparison, exists = _COMPARISON.match(text), _EXISTS.match(text)
+    if comparison is not None:
+        path, operator, operand = JSONPath(comparison[1]), comparison[2], _literal(comparison[3])
+
+        def holds(item: Any) -> bool:
+            return any(_compare(found, operator, operand) for found in path.find(item)[:1])
+
+    elif exists is not None:
+        path = JSONPath(exists[1])
+
+        def holds(item: Any) -> bool:
+            return bool(path.find(item))
+
+    else:
+        raise JSONPathError(f"cannot read the filter {text!r}")
+
+    def step(value: Any) -> Iterator[Any]:
+        if type(value) is list:
+            yield from (item for item in value if holds(item))
+
+    return step
+
+
+def _literal(text: str) -> Any:
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        raise JSONPathError(f"cannot read the literal {text!r}") from None
+
+
+def _compare(value: Any, operator: str, operand: Any) -> bool:
+    numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in (value, operand))
+    if not numbers and type(value) is not type(operand):
+        return False
+    match operator:
+        case "==":
+            return bool(value == operand)
+        case "!=":
+            return bool(value != operand)
+        case "<":
+            return bool(value < operand)
+        case "<=":
+            return bool(value <= operand)
+        case ">":
+            return bool(value > operand)
+        case _:
+            return bool(value >= operand)

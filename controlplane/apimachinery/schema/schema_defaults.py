@@ -1,0 +1,93 @@
+"""Defaults in a schema: they must be valid by the schema that they are in, and hold no unknown field.
+
+Source: kubernetes/apiextensions-apiserver ``pkg/apiserver/schema/defaulting/validation.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from controlplane.apimachinery.codec.json import dumps, loads
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.check import checker
+from controlplane.apimachinery.schema.embedded import coerce_embedded, embedded_errors
+from controlplane.apimachinery.schema.explain import explain
+from controlplane.apimachinery.schema.nodes import META_FIELDS, Node
+from controlplane.apimachinery.schema.normalize import prune
+from controlplane.apimachinery.validation.field import FieldError, invalid
+
+__all__ = ["default_errors"]
+
+_Surround = Callable[[Any], Any]
+"""Puts a value where it would stand in the object around it, up to the next root."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a schema stands. ``root``: the schema of the object it is in; ``in_meta``: below that object's metadata,
+    kind or apiVersion; ``plain``: parts without defaults; ``pruned``: unknown fields in defaults are wrong."""
+
+    root: Obj
+    surround: _Surround
+    plain: frozenset[int]
+    pruned: bool
+    in_meta: bool = False
+
+    def item(self) -> _Place:
+        return replace(self, surround=lambda value: self.surround([value]))
+
+    def field(self, name: str, *, is_meta: bool) -> _Place:
+        return replace(self, surround=lambda value: self.surround({name: value}), in_meta=self.in_meta or is_meta)
+
+
+def _new_object(value: Any) -> Any:
+    return {**value, "apiVersion": "validation/v1", "kind": "Validation"} if isinstance(value, dict) else value
+
+
+def default_errors(
+    schema: Obj, path: str, *, pruned: bool = True, plain: frozenset[int] = frozenset()
+) -> list[FieldError]:
+    """What is wrong with the defaults of a structural schema. ``pruned``: unknown fields are wrong, too. ``plain``: its
+    plain parts (``plain.plain_parts``), which have no defaults."""
+    return list(_walk(schema, path, _Place(schema, _new_object, plain, pruned), is_root=True))
+
+
+def _walk(schema: Obj, path: str, place: _Place, *, is_root: bool = False) -> Iterator[FieldError]:
+    embedded = is_root or bool(schema.get("x-kubernetes-embedded-resource"))
+    if embedded:
+        place = _Place(schema, _new_object, place.plain, place.pruned)
+    default = schema.get("default")
+    if default is not None:
+        yield from _check(schema, default, f"{path}.default", place)
+    items = schema.get("items")
+    if isinstance(items, dict) and id(items) not in place.plain:
+        yield from _walk(items, f"{path}.items", place.item())
+    for name, inner in (schema.get("properties") or {}).items():
+        if id(inner) not in place.plain:
+            below = place.field(name, is_meta=embedded and name in META_FIELDS)
+            yield from _walk(inner, f"{path}.properties[{name}]", below)
+
+
+def _check(schema: Obj, default: Any, path: str, place: _Place) -> Iterator[FieldError]:
+    node = Node(schema)
+    copy = loads(dumps(default))
+    if place.in_meta:
+        fault = coerce_embedded(place.surround(copy), Node(place.root, embedded=True), "", [])
+        if fault is not None:
+            yield invalid(path, default, f"must result in valid metadata: {fault}")
+            return
+    else:
+        if place.pruned and prune(copy, node):
+            yield invalid(path, default, "must not have unknown fields")
+        copy = loads(dumps(default))
+        fault = coerce_embedded(copy, node, path, [])
+        if fault is not None:
+            yield fault
+            return
+        if faults := embedded_errors(copy, node, path):
+            yield from faults
+            return
+    if not checker(node)(default):
+        yield from explain(node, default, prefix=path)

@@ -1,0 +1,63 @@
+"""Sources of resources: whoever changes what is served while the server runs.
+
+A source feeds the table from the mirror, in the step that applies an event. The server asks all sources to catch up
+before it says that a resource is unknown, and lets a source settle what follows from a write before it answers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from controlplane.apimachinery.identity import GroupResource
+from controlplane.apimachinery.resource import Resource
+from controlplane.apiserver.registry.settings import RegistrySettings
+from controlplane.apiserver.registry.table import TableHolder
+from controlplane.storage.cache.mirror import Mirror
+from controlplane.storage.cache.view import Conversion
+
+__all__ = ["Source", "SourceDescriptor", "SourceKind", "SourceServices"]
+
+
+class SourceKind(NamedTuple):
+    """A kind that a source is described in, and how it is stored (None: as the resource says)."""
+
+    resource: Resource
+    conversion: Conversion | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceServices:
+    """What a source is given. ``tables`` serves the source's own kinds already; ``mirror`` is loaded."""
+
+    mirror: Mirror
+    tables: TableHolder
+    registry: RegistrySettings
+    on_failure: Callable[[BaseException], None]
+
+
+class Source(Protocol):
+    """A source at work."""
+
+    @property
+    def settles(self) -> frozenset[GroupResource]:
+        """The resources whose writes it wants to settle."""
+
+    async def catch_up(self) -> bool:
+        """Wait until the table shows all that was stored when this was called. False if it cannot be proved."""
+
+    async def settled(self) -> None:
+        """Wait until all that follows from what is stored now has been decided, and the table shows it."""
+
+    async def close(self) -> None:
+        """Stop."""
+
+
+class SourceDescriptor(NamedTuple):
+    """One source, as a server lists it. ``kinds`` are served from the start; ``start`` attaches it to a running
+    server's parts, on the loop, before anything is served."""
+
+    name: str
+    kinds: Sequence[SourceKind]
+    start: Callable[[SourceServices], Source]

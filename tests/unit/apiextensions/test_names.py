@@ -1,0 +1,105 @@
+"""Which names a definition gets, on any replica."""
+
+from __future__ import annotations
+
+import pytest
+
+from controlplane.apiextensions.definition.extract import Definition
+from controlplane.apiextensions.names import decide
+from controlplane.apimachinery.identity import Obj
+from tests.custom_resources import definition
+
+NOW = "2026-01-01T00:00:00Z"
+
+
+def stored(
+    plural: str, revision: int, *, accepted: Obj | None = None, names: Obj | None = None, group: str = "example.com"
+) -> Definition:
+    obj = definition(plural, names=names, group=group)
+    obj["spec"]["names"].setdefault("singular", plural[:-1])
+    obj["spec"]["names"].setdefault("listKind", plural[:-1].capitalize() + "List")
+    obj["status"] = {"conditions": None, "acceptedNames": accepted or {"plural": "", "kind": ""}}
+    return Definition(obj, create_revision=revision, mod_revision=revision)
+
+
+def settled(one: Definition, *others: Definition) -> Definition:
+    """The definition with the status that is decided for it."""
+    status = decide(one, others, lambda: NOW)
+    head = {**one.head, "status": {**one.head["status"], **(status or {})}}
+    return Definition(head, create_revision=one.create_revision, mod_revision=one.mod_revision + 1)
+
+
+def outcome(one: Definition) -> dict[str, tuple[str, str]]:
+    return {c["type"]: (c["status"], c["reason"]) for c in one.head["status"]["conditions"]}
+
+
+ACCEPTED = {"NamesAccepted": ("True", "NoConflicts"), "Established": ("True", "InitialNamesAccepted")}
+
+
+def test_free_names_are_accepted_and_the_definition_established_at_once() -> None:
+    done = settled(stored("foos", 5, names={"shortNames": ["f"], "categories": ["all"]}))
+    assert outcome(done) == ACCEPTED
+    assert done.accepted == done.names
+    assert decide(done, (), lambda: NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "reason", "text"),
+    [
+        pytest.param({"singular": "foo"}, "SingularConflict", '"foo" is already in use', id="singular"),
+        pytest.param({"shortNames": ["x", "foos"]}, "ShortNamesConflict", '"foos" is already in use', id="short name"),
+        pytest.param({"kind": "Foo"}, "KindConflict", '"Foo" is already in use', id="kind"),
+        pytest.param({"listKind": "FooList"}, "ListKindConflict", '"FooList" is already in use', id="list kind"),
+    ],
+)
+def test_a_name_that_is_held_is_refused_and_the_others_are_given(names: Obj, reason: str, text: str) -> None:
+    holder = settled(stored("foos", 5))
+    late = settled(stored("bars", 6, names=names), holder)
+    assert outcome(late) == {"NamesAccepted": ("False", reason), "Established": ("False", "NotAccepted")}
+    assert late.head["status"]["conditions"][0]["message"] == text
+    refused = next(iter(names))
+    assert late.accepted.get(refused) != names[refused]
+    assert late.accepted["plural"] == "bars"
+
+
+def test_of_two_that_nobody_has_decided_the_first_created_wins_whoever_decides() -> None:
+    early, late = stored("foos", 5, names={"shortNames": ["x"]}), stored("bars", 6, names={"shortNames": ["x"]})
+    assert outcome(settled(early, late)) == ACCEPTED
+    assert outcome(settled(late, early))["NamesAccepted"] == ("False", "ShortNamesConflict")
+
+
+def test_who_holds_a_name_keeps_it_from_one_created_earlier() -> None:
+    early = stored("foos", 5, names={"shortNames": ["x"]})
+    holder = settled(stored("bars", 6, names={"shortNames": ["x"]}))
+    assert outcome(settled(early, holder))["NamesAccepted"] == ("False", "ShortNamesConflict")
+
+
+def test_freed_names_are_given_to_those_who_wait() -> None:
+    holder = settled(stored("foos", 5, names={"shortNames": ["x"]}))
+    waiting = settled(stored("bars", 6, names={"shortNames": ["x"]}), holder)
+    assert outcome(settled(waiting)) == ACCEPTED
+
+
+def test_an_established_definition_stays_so_when_a_new_name_is_refused() -> None:
+    holder = settled(stored("foos", 5, names={"shortNames": ["x"]}))
+    mine = settled(stored("bars", 6))
+    mine.spec["names"]["shortNames"] = ["x"]
+    assert outcome(settled(mine, holder)) == {
+        "NamesAccepted": ("False", "ShortNamesConflict"),
+        "Established": ("True", "InitialNamesAccepted"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("https://example.com/pull/1", ("True", "ApprovedAnnotation"), id="a URL"),
+        pytest.param("unapproved, a test", ("False", "UnapprovedAnnotation"), id="unapproved"),
+        pytest.param("", ("False", "MissingAnnotation"), id="nothing"),
+        pytest.param("yes", ("False", "InvalidAnnotation"), id="something else"),
+    ],
+)
+def test_protected_groups_say_whether_they_were_approved(text: str, expected: tuple[str, str]) -> None:
+    one = stored("foos", 5, group="things.k8s.io")
+    one.head["metadata"]["annotations"] = {"api-approved.kubernetes.io": text}
+    assert outcome(settled(one))["KubernetesAPIApprovalPolicyConformant"] == expected

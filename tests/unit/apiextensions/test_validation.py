@@ -1,0 +1,164 @@
+# ruff: noqa: E501  # one row a line: wrapped, the tables cannot be read
+"""What a definition may say: each rule's cause, path and words."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from controlplane.apiextensions.definition.resource import DEFINITIONS
+from controlplane.apiextensions.definition.warnings import RULES_NOT_ENFORCED, WEBHOOKS_NOT_CALLED
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.decode import Decoder
+from tests.custom_resources import definition, real_definitions
+
+ROOT = "spec.validation.openAPIV3Schema"
+A = f"{ROOT}.properties[a]"
+
+
+def decoded(crd: Obj) -> Obj:
+    obj = copy.deepcopy(crd)
+    assert Decoder("CustomResourceDefinition", DEFINITIONS.versions[0].schema).decode(obj) == []
+    DEFINITIONS.strategy.default(obj)
+    return obj
+
+
+def errors(crd: Obj) -> list[str]:
+    """What is wrong with a new definition."""
+    obj = decoded(crd)
+    DEFINITIONS.strategy.prepare_for_create(obj)
+    return [str(error) for error in DEFINITIONS.strategy.validate(obj)]
+
+
+def with_schema(schema: Obj) -> Obj:
+    crd = definition()
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = schema
+    return crd
+
+
+def with_field(schema: Obj) -> Obj:
+    return with_schema({"type": "object", "properties": {"a": schema}})
+
+
+def with_spec(**fields: Any) -> Obj:
+    crd = definition()
+    crd["spec"].update(fields)
+    return crd
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        pytest.param({"description": "x"}, f"{A}.type: Required value: must not be empty for specified object fields", id="no type"),
+        pytest.param({"type": "array"}, f"{A}.items: Required value: must be specified", id="no items"),
+        pytest.param({"type": "array", "items": {}}, f"{A}.items.type: Required value: must not be empty for specified array items", id="items without a type"),
+        pytest.param({"type": "array", "items": {"type": "string"}, "uniqueItems": True}, f"{A}.uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic", id="unique items"),
+        pytest.param({"type": "object", "$ref": "#/x"}, f"{A}.$ref: Forbidden: $ref is not supported", id="a reference"),
+        pytest.param({"type": "string", "id": "x"}, f"{A}.id: Forbidden: id is not supported", id="an id"),
+        pytest.param({"type": "array", "items": [{"type": "string"}]}, f"{A}.items: Forbidden: items must be a schema object and not an array", id="a list of items"),
+        pytest.param({"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": {"type": "string"}}, f"{A}.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive", id="fields and other fields"),
+        pytest.param({"type": "string", "pattern": "["}, f'{A}.pattern: Invalid value: "[": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing ]: `[`', id="no pattern"),
+        pytest.param({"type": "string", "default": 1}, f'{A}.default: Invalid value: "integer":  in body must be of type string: "integer"', id="a default of another type"),
+        pytest.param({"type": "object", "properties": {"b": {"type": "string"}}, "default": {"b": "x", "c": 1}}, f'{A}.default: Invalid value: {{"b":"x","c":1}}: must not have unknown fields', id="a default with unknown fields"),
+        pytest.param({"type": "string", "anyOf": [{"type": "string"}]}, f"{A}.anyOf[0].type: Forbidden: must be empty to be structural", id="a type in a junctor"),
+        pytest.param({"type": "string", "x-kubernetes-list-type": "set"}, f'{A}.type: Invalid value: "string": must be array if x-kubernetes-list-type is specified', id="a list type of no list"),
+        pytest.param({"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "map"}, f"{A}.x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map", id="a map without keys"),
+        pytest.param({"type": "array", "items": {"type": "object", "properties": {"k": {"type": "string"}}}, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}, f"{A}.items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property", id="a key that may be missing"),
+        pytest.param({"type": "object", "x-kubernetes-embedded-resource": True}, f"{A}.properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields", id="an embedded object without fields"),
+        pytest.param({"type": "string", "x-kubernetes-validations": [{"rule": " "}]}, f"{A}.x-kubernetes-validations[0].rule: Required value: rule is not specified", id="an empty rule"),
+    ],
+)  # fmt: skip
+def test_schemas(schema: Obj, expected: str) -> None:
+    assert errors(with_field(schema)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("crd", "expected"),
+    [
+        pytest.param(with_schema({"type": "string"}), [f'{ROOT}.type: Invalid value: "string": must be object at the root'], id="root type"),
+        pytest.param(with_schema({"type": "object", "nullable": True}), [f"{ROOT}.nullable: Forbidden: nullable cannot be true at the root"], id="null at the root"),
+        pytest.param(with_spec(scope="Everywhere"), ['spec.scope: Unsupported value: "Everywhere": supported values: "Cluster", "Namespaced"'], id="scope"),
+        pytest.param(with_spec(preserveUnknownFields=True), ["spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"], id="unknown fields kept"),
+        pytest.param(definition(names={"kind": "a_b"}), None, id="kind"),
+        pytest.param(definition(names={"kind": "Foo", "listKind": "Foo"}), ['spec.names.listKind: Invalid value: "Foo": kind and listKind may not be the same'], id="list kind"),
+        pytest.param(definition(group="example"), ['spec.group: Invalid value: "example": should be a domain with at least one dot'], id="group"),
+        pytest.param(definition(version={"additionalPrinterColumns": [{"name": "N", "type": "bogus", "jsonPath": ".a"}]}), ['spec.additionalPrinterColumns[0].type: Invalid value: "bogus": must be one of boolean,date,integer,number,string'], id="column type"),
+        pytest.param(definition(version={"subresources": {"scale": {"specReplicasPath": ".x", "statusReplicasPath": ".status.x"}}}), ['spec.subresources.scale.specReplicasPath: Invalid value: ".x": should be a json path under .spec'], id="scale path"),
+        pytest.param(definition(version={"selectableFields": [{"jsonPath": ".spec.zz"}]}), ['spec.selectableFields[0].jsonPath: Invalid value: ".spec.zz": is an invalid path: does not refer to a valid field'], id="selectable field"),
+        pytest.param(definition(version={"deprecationWarning": "x"}), ['spec.versions[0].deprecationWarning: Invalid value: "x": can only be set for deprecated versions'], id="deprecation"),
+        pytest.param(with_spec(conversion={"strategy": "Webhook"}), ["spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook", "spec.conversion.conversionReviewVersions: Required value"], id="webhook"),
+    ],
+)  # fmt: skip
+def test_definitions(crd: Obj, expected: list[str] | None) -> None:
+    found = errors(crd)
+    assert found == expected if expected is not None else found
+
+
+def test_the_name_is_made_of_plural_and_group() -> None:
+    crd = definition()
+    crd["metadata"]["name"] = "bars.example.com"
+    assert errors(crd) == ['metadata.name: Invalid value: "bars.example.com": must be spec.names.plural+"."+spec.group']
+
+
+def test_real_definitions_are_valid() -> None:
+    for crd in real_definitions("gateway-api"):
+        assert errors(crd) == [], crd["metadata"]["name"]
+
+
+def updated(change: Obj, *, established: bool) -> list[str]:
+    old = decoded(definition())
+    DEFINITIONS.strategy.prepare_for_create(old)
+    old["metadata"] |= {"resourceVersion": "1", "uid": "u"}
+    if established:
+        old["status"]["conditions"] = [{"type": "Established", "status": "True"}]
+    new = copy.deepcopy(old)
+    for path, value in change.items():
+        *parents, last = path.split(".")
+        inner = new["spec"]
+        for name in parents:
+            inner = inner[name]
+        inner[last] = value
+    DEFINITIONS.strategy.prepare_for_update(new, old)
+    assert new["metadata"]["generation"] == 2
+    return [error.field for error in DEFINITIONS.strategy.validate_update(new, old)]
+
+
+@pytest.mark.parametrize(
+    ("change", "established", "fields"),
+    [
+        pytest.param({"scope": "Cluster"}, True, ["spec.scope"], id="scope of an established one"),
+        pytest.param({"scope": "Cluster"}, False, [], id="scope before"),
+        pytest.param({"names.kind": "Bar"}, True, ["spec.names.kind"], id="kind of an established one"),
+        pytest.param({"names.plural": "bars"}, False, ["spec.names.plural"], id="plural"),
+        pytest.param({"group": "example.org"}, False, ["spec.group"], id="group"),
+        pytest.param({"names.shortNames": ["f"]}, True, [], id="short names"),
+    ],
+)
+def test_what_an_update_may_change(change: Obj, established: bool, fields: list[str]) -> None:
+    assert updated(change, established=established) == fields
+
+
+def test_a_storage_version_is_remembered_until_it_is_taken_from_the_status() -> None:
+    old = decoded(definition())
+    DEFINITIONS.strategy.prepare_for_create(old)
+    old["metadata"]["resourceVersion"] = "1"
+    new = copy.deepcopy(old)
+    new["spec"]["versions"][0]["name"] = "v2"
+    DEFINITIONS.strategy.prepare_for_update(new, old)
+    assert new["status"]["storedVersions"] == ["v1", "v2"]
+    (error,) = DEFINITIONS.strategy.validate_update(new, old)
+    assert (error.field, error.value) == ("status.storedVersions[0]", "v1")
+
+
+def test_warnings() -> None:
+    rule = {"x-kubernetes-validations": [{"rule": "true"}]}
+    crd = with_field({"type": "string", "format": "bogus", **rule})
+    new = decoded(crd)
+    assert DEFINITIONS.strategy.warnings(new) == ['unrecognized format "bogus"', RULES_NOT_ENFORCED]
+    again = DEFINITIONS.strategy.update_warnings
+    assert again is not None
+    assert again(new, new) == [RULES_NOT_ENFORCED]
+    webhook = decoded(with_spec(conversion={"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}}))
+    assert DEFINITIONS.strategy.warnings(webhook) == [WEBHOOKS_NOT_CALLED]
