@@ -1,5 +1,5 @@
 // Programs of an author of @kubernetes/client-node, run by test_client_node.py: `node client_node.mjs SCENARIO`.
-// KUBECONFIG says where the server is. A scenario that fails throws, and the process ends with 1.
+// KUBECONFIG says where the server is, DEFINITION is the custom resource to define. A scenario that fails throws, and the process ends with 1.
 import assert from "node:assert/strict";
 import * as k8s from "@kubernetes/client-node";
 
@@ -15,11 +15,11 @@ const remove = (name) => core.deleteNamespacedConfigMap({ namespace, name });
 const names = (list) => list.items.map((item) => item.metadata.name);
 
 // Events of a watch from a version, until `count` came; rejects when the watch ends before.
-function take(resourceVersion, count) {
+function take(resourceVersion, count, collection = path) {
   return new Promise((resolve, reject) => {
     const seen = [];
     const ended = (error) => reject(error ?? new Error(`the watch ended after ${JSON.stringify(seen)}`));
-    const watching = new k8s.Watch(config).watch(path, { resourceVersion }, async (type, object) => {
+    const watching = new k8s.Watch(config).watch(collection, { resourceVersion }, async (type, object) => {
       seen.push([type, object.metadata.name]);
       if (seen.length === count) {
         resolve({ seen, version: object.metadata.resourceVersion });
@@ -60,7 +60,7 @@ const scenarios = {
     assert.deepEqual((await take(version, 2)).seen, [["DELETED", "a"], ["ADDED", "c"]]);
   },
 
-  // The informer lists, watches, and sends its watch again whenever the server ended it.
+  // The informer lists, then watches from the list's version.
   async informer() {
     await create("before");
     const list = () => core.listNamespacedConfigMap({ namespace });
@@ -106,6 +106,29 @@ const scenarios = {
     await assert.rejects(patch(other, ServerSideApply, { fieldManager: "other" }), status(409));
     const forced = await patch(other, ServerSideApply, { fieldManager: "other", force: true });
     assert.deepEqual(forced.data, { b: "4", d: "6" });
+  },
+
+  // The definition and its objects by the client's generic API, which finds kinds by discovery.
+  async custom() {
+    const objects = k8s.KubernetesObjectApi.makeApiClient(config);
+    await objects.create(JSON.parse(process.env.DEFINITION));
+    const door = {
+      apiVersion: "example.org/v1",
+      kind: "Widget",
+      metadata: { name: "door", namespace },
+      spec: { color: "red" },
+    };
+    const made = await objects.create(door);
+    const patch = { ...door, spec: { color: "blue" } };
+    const merge = k8s.PatchStrategy.MergePatch;
+    const patched = await objects.patch(patch, undefined, undefined, undefined, undefined, merge);
+    assert.deepEqual(patched.spec, { color: "blue" });
+    const widgets = "/apis/example.org/v1/namespaces/default/widgets";
+    const changes = await take(made.metadata.resourceVersion, 1, widgets);
+    assert.deepEqual(changes.seen, [["MODIFIED", "door"]]);
+    await objects.delete(door);
+    assert.deepEqual((await take(changes.version, 1, widgets)).seen, [["DELETED", "door"]]);
+    assert.deepEqual((await objects.list("example.org/v1", "Widget", namespace)).items, []);
   },
 
   async delete() {

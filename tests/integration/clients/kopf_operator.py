@@ -1,7 +1,7 @@
 """An operator as its author would write it, run by ``kopf run`` in a process of its own (test_kopf.py).
 
 Environment: ``OPERATOR_JOURNAL`` is a file that gets a line for each call of a handler, ``OPERATOR_RESOURCE`` the resource
-that is watched (``widgets.example.org`` or ``configmaps``), ``OPERATOR_FIELD`` where its color is, and ``OPERATOR_STUCK``, where set, makes deletions fail until
+that is watched (``widgets.example.org`` or ``configmaps``), ``OPERATOR_SECTION`` the field that its color is in, and ``OPERATOR_STUCK``, where set, makes deletions fail until
 the operator is started without it.
 """
 
@@ -15,7 +15,7 @@ import kopf
 
 JOURNAL = Path(os.environ["OPERATOR_JOURNAL"])
 RESOURCE = os.environ["OPERATOR_RESOURCE"]
-COLOR = os.environ["OPERATOR_FIELD"]
+SECTION = os.environ["OPERATOR_SECTION"]
 FINALIZER = "example.org/operator"
 
 
@@ -25,8 +25,15 @@ def note(what: str, name: str, color: str) -> None:
 
 
 def color_of(body: kopf.Body) -> str:
-    section, field = COLOR.split(".")
-    return str(body[section][field])
+    return str(body[SECTION]["color"])
+
+
+def paint(patch: kopf.Patch, color: str) -> None:
+    """Write the color to the status, or where the kind has none, to a label."""
+    if SECTION == "spec":
+        patch.status["painted"] = color
+    else:
+        patch.metadata.labels["painted"] = color
 
 
 @kopf.on.startup()
@@ -40,13 +47,13 @@ def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
 
 @kopf.on.create(RESOURCE)
 def created(name: str, body: kopf.Body, patch: kopf.Patch, **_: Any) -> None:
-    patch.metadata.labels["painted"] = color_of(body)
+    paint(patch, color_of(body))
     note("create", name, color_of(body))
 
 
-@kopf.on.update(RESOURCE, field=COLOR)
+@kopf.on.update(RESOURCE, field=f"{SECTION}.color")
 def updated(name: str, body: kopf.Body, patch: kopf.Patch, **_: Any) -> None:
-    patch.metadata.labels["painted"] = color_of(body)
+    paint(patch, color_of(body))
     note("update", name, color_of(body))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.testing.planes import ThreadedPlane
+from tests.integration.clients.widgets import DEFINITION
 
 PROGRAM = Path(__file__).with_name("client_node.mjs")
 SCENARIOS = re.findall(r"^  async (\w+)\(\) {$", PROGRAM.read_text(), re.MULTILINE)
@@ -45,7 +47,7 @@ def installed(request: pytest.FixtureRequest) -> Path:
 
 
 def test_scenarios_are_found() -> None:
-    assert SCENARIOS == ["list", "watch", "informer", "patch", "delete"]
+    assert SCENARIOS == ["list", "watch", "informer", "patch", "custom", "delete"]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -53,7 +55,7 @@ def test_client_node(control_plane: ThreadedPlane, installed: Path, scenario: st
     done = subprocess.run(
         ["node", PROGRAM.name, scenario],
         cwd=installed,
-        env={**os.environ, "KUBECONFIG": str(control_plane.kubeconfig)},
+        env={**os.environ, "KUBECONFIG": str(control_plane.kubeconfig), "DEFINITION": json.dumps(DEFINITION)},
         capture_output=True,
         text=True,
         timeout=30,

@@ -16,6 +16,7 @@ import pytest
 
 from controlplane.testing.planes import ThreadedPlane
 from tests.integration.clients.rest import Rest, eventually
+from tests.integration.clients.widgets import COLLECTION, DEFINITION, DEFINITIONS
 from tests.processes import free_port, sample_plane
 
 pytest.importorskip("kopf", reason="no kopf (PyPI: kopf)")
@@ -33,13 +34,27 @@ class Watched:
     collection: str
     template: dict[str, Any]
     section: str
+    definition: dict[str, Any] | None = None
 
-    def painted(self, name: str, color: str) -> dict[str, Any]:
+    def define(self, rest: Rest) -> None:
+        """Make the custom resource, where it is one."""
+        if self.definition is not None:
+            rest.create(DEFINITIONS, self.definition)
+
+    def color_seen(self, obj: Any) -> Any:
+        """What the operator last wrote to the object: to its status, or where a kind has none, to a label."""
+        written = obj.get("status", {}) if self.section == "spec" else obj["metadata"].get("labels", {})
+        return written.get("painted")
+
+    def object(self, name: str, color: str) -> dict[str, Any]:
         return {**self.template, "metadata": {"name": name}, self.section: {"color": color}}
 
 
 CONFIGMAPS = Watched(
     "configmaps", "/api/v1/namespaces/default/configmaps", {"apiVersion": "v1", "kind": "ConfigMap"}, "data"
+)
+WIDGETS = Watched(
+    "widgets.example.org", COLLECTION, {"apiVersion": "example.org/v1", "kind": "Widget"}, "spec", DEFINITION
 )
 
 
@@ -68,7 +83,7 @@ def operator(kubeconfig: Path, journal: Journal, watched: Watched, **env: str) -
                 "KUBECONFIG": str(kubeconfig),
                 "OPERATOR_JOURNAL": str(journal.path),
                 "OPERATOR_RESOURCE": watched.name,
-                "OPERATOR_FIELD": f"{watched.section}.color",
+                "OPERATOR_SECTION": watched.section,
                 **env,
             },
             stdout=log,
@@ -94,22 +109,23 @@ def journal(tmp_path: Path) -> Journal:
     return Journal(tmp_path / "journal.txt")
 
 
-@pytest.fixture
-def watched() -> Watched:
-    return CONFIGMAPS
+@pytest.fixture(params=[CONFIGMAPS, WIDGETS], ids=lambda watched: watched.name)
+def watched(request: pytest.FixtureRequest) -> Watched:
+    found: Watched = request.param
+    return found
 
 
 def test_handlers_of_an_objects_life(control_plane: ThreadedPlane, journal: Journal, watched: Watched) -> None:
     rest = Rest(control_plane.kubeconfig)
+    watched.define(rest)
     path = f"{watched.collection}/door"
     with operator(control_plane.kubeconfig, journal, watched):
-        rest.create(watched.collection, watched.painted("door", "red"))
-        made = eventually(lambda: rest.get(path), lambda door: "painted" in door["metadata"].get("labels", {}))
+        rest.create(watched.collection, watched.object("door", "red"))
+        made = eventually(lambda: rest.get(path), lambda door: watched.color_seen(door) == "red")
         assert made["metadata"]["finalizers"] == [FINALIZER]
-        assert made["metadata"]["labels"] == {"painted": "red"}
         rest.merge(path, {watched.section: {"color": "blue"}})
         journal.wait("update door blue")
-        eventually(lambda: rest.get(path), lambda door: door["metadata"]["labels"] == {"painted": "blue"})
+        eventually(lambda: rest.get(path), lambda door: watched.color_seen(door) == "blue")
         rest.delete(path)
         eventually(lambda: rest.get(path), lambda door: door is None)
     assert journal.lines() == ["create door red", "update door blue", "delete door blue"]
@@ -119,13 +135,14 @@ def test_finalizer_holds_until_the_restarted_operator_lets_go(
     control_plane: ThreadedPlane, journal: Journal, watched: Watched
 ) -> None:
     rest = Rest(control_plane.kubeconfig)
+    watched.define(rest)
     path = f"{watched.collection}/door"
     with operator(control_plane.kubeconfig, journal, watched, OPERATOR_STUCK="1") as process:
-        rest.create(watched.collection, watched.painted("door", "red"))
-        rest.create(watched.collection, watched.painted("gate", "green"))
+        rest.create(watched.collection, watched.object("door", "red"))
+        rest.create(watched.collection, watched.object("gate", "green"))
         for line in ("create door red", "create gate green"):
             journal.wait(line)
-        eventually(lambda: rest.get(path), lambda door: "painted" in door["metadata"].get("labels", {}))
+        eventually(lambda: rest.get(path), lambda door: watched.color_seen(door) == "red")
         rest.delete(path)
         journal.wait("stuck door red")
         process.kill()
@@ -149,15 +166,16 @@ def test_operator_goes_on_when_the_server_is_back(tmp_path: Path, journal: Journ
     path = f"{watched.collection}/door"
     with sample_plane(tmp_path, port=port) as plane:
         rest = Rest(plane.kubeconfig)
+        watched.define(rest)
         process = operator(plane.kubeconfig, journal, watched)
         with process as running:
-            rest.create(watched.collection, watched.painted("door", "red"))
-            eventually(lambda: rest.get(path), lambda door: "painted" in door["metadata"].get("labels", {}))
+            rest.create(watched.collection, watched.object("door", "red"))
+            eventually(lambda: rest.get(path), lambda door: watched.color_seen(door) == "red")
             plane.kill()
             with sample_plane(tmp_path, port=port):
                 rest.merge(path, {watched.section: {"color": "blue"}})
                 journal.wait("update door blue")
-                rest.create(watched.collection, watched.painted("gate", "green"))
+                rest.create(watched.collection, watched.object("gate", "green"))
                 journal.wait("create gate green")
                 rest.delete(path)
                 eventually(lambda: rest.get(path), lambda door: door is None)

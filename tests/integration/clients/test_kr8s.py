@@ -11,6 +11,7 @@ import pytest
 
 from controlplane.testing.planes import ThreadedPlane
 from tests.aio import run
+from tests.integration.clients.widgets import DEFINITION, widget
 
 kr8s: Any = pytest.importorskip("kr8s", reason="no kr8s (PyPI: kr8s)")
 aio: Any = pytest.importorskip("kr8s.asyncio")
@@ -148,5 +149,25 @@ def test_deletes_and_waits(control_plane: ThreadedPlane) -> None:
             assert not await made.exists()
             with pytest.raises(kr8s.NotFoundError):
                 await made.refresh()
+
+    run(use())
+
+
+def test_custom_resource(control_plane: ThreadedPlane) -> None:
+    """The definition is made through the client; its kind is known by discovery alone."""
+
+    async def use() -> None:
+        async with connected(control_plane) as api:
+            await (await objects.CustomResourceDefinition(DEFINITION, api=api)).create()
+            kind, plural, namespaced = await api.lookup_kind("widget")
+            assert (kind, plural, namespaced) == ("widget.example.org/v1", "widgets", True)
+            door = await objects.new_class("Widget", "example.org/v1", asyncio=True)(widget("door", "red"), api=api)
+            await door.create()
+            events = api.async_watch(type(door), namespace="default", since=door.metadata.resourceVersion)
+            await door.patch({"status": {"painted": "red"}}, subresource="status")
+            assert door.status == {"painted": "red"}
+            await door.delete()
+            assert await take(events, 2) == [("MODIFIED", "door"), ("DELETED", "door")]
+            await events.aclose()
 
     run(use())

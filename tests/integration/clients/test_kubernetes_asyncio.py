@@ -11,6 +11,7 @@ import pytest
 
 from controlplane.testing.planes import ThreadedPlane
 from tests.aio import run
+from tests.integration.clients.widgets import DEFINITION, GROUP, widget
 
 kubernetes: Any = pytest.importorskip("kubernetes_asyncio", reason="no kubernetes_asyncio (PyPI: kubernetes_asyncio)")
 pytestmark = pytest.mark.filterwarnings("default")
@@ -151,5 +152,33 @@ def test_deletes_one_and_all(control_plane: ThreadedPlane) -> None:
             assert gone.value.status == 404
             await core.delete_collection_namespaced_config_map("default")
             assert (await core.list_namespaced_config_map("default")).items == []
+
+    run(use())
+
+
+def test_custom_resource(control_plane: ThreadedPlane) -> None:
+    async def use() -> None:
+        async with connected(control_plane) as core:
+            await kubernetes.client.ApiextensionsV1Api(core.api_client).create_custom_resource_definition(DEFINITION)
+            custom = kubernetes.client.CustomObjectsApi(core.api_client)
+            where = (GROUP, "v1", "default", "widgets")
+            made = await custom.create_namespaced_custom_object(*where, widget("door", "red"))
+            merge = {"_content_type": "application/merge-patch+json"}
+            patch = {"spec": {"color": "blue"}}
+            assert (await custom.patch_namespaced_custom_object(*where, "door", patch, **merge))["spec"] == patch["spec"]
+            status = {"status": {"painted": "blue"}}
+            await custom.patch_namespaced_custom_object_status(*where, "door", status, **merge)
+            await custom.delete_namespaced_custom_object(*where, "door")
+            events = []
+            async with kubernetes.watch.Watch() as watch:
+                version = made["metadata"]["resourceVersion"]
+                watch.stream(
+                    custom.list_namespaced_custom_object, *where, resource_version=version, timeout_seconds=10
+                )
+                async for event in watch:
+                    events.append((event["type"], event["object"].get("status")))
+                    if len(events) == 3:
+                        break
+            assert events == [("MODIFIED", None), ("MODIFIED", status["status"]), ("DELETED", status["status"])]
 
     run(use())

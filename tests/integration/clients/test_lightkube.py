@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from itertools import islice
@@ -10,10 +11,13 @@ from typing import Any
 import pytest
 
 from controlplane.testing.planes import ThreadedPlane
+from tests.integration.clients.widgets import DEFINITION, widget
 
 lightkube: Any = pytest.importorskip("lightkube", reason="no lightkube (PyPI: lightkube)")
+codecs: Any = pytest.importorskip("lightkube.codecs")
 core_v1: Any = pytest.importorskip("lightkube.resources.core_v1")
 meta_v1: Any = pytest.importorskip("lightkube.models.meta_v1")
+generic: Any = pytest.importorskip("lightkube.generic_resource")
 types: Any = pytest.importorskip("lightkube.types")
 models: Any = pytest.importorskip("lightkube.models.core_v1")
 pytestmark = pytest.mark.filterwarnings("default")
@@ -106,3 +110,18 @@ def test_deletes_one_and_all(client: Any) -> None:
     assert gone.value.status.reason == "NotFound"
     client.deletecollection(core_v1.ConfigMap)
     assert list(client.list(core_v1.ConfigMap)) == []
+
+
+def test_custom_resource(client: Any) -> None:
+    (definition,) = codecs.load_all_yaml(json.dumps(DEFINITION))
+    client.create(definition)
+    generic.load_in_cluster_generic_resources(client)  # finds the kind as the server describes it
+    kind = generic.get_generic_resource("example.org/v1", "Widget")
+    applied = client.apply(kind(widget("door", "red")))
+    events = client.watch(kind, resource_version=applied.metadata.resourceVersion, server_timeout=5)
+    client.patch(kind, "door", {"spec": {"color": "blue"}}, patch_type=types.PatchType.MERGE)
+    client.patch(kind.Status, "door", {"status": {"painted": "blue"}}, patch_type=types.PatchType.MERGE)
+    client.delete(kind, "door")
+    seen = [(event, obj.spec["color"], obj.status) for event, obj in islice(events, 3)]
+    assert [event for event, _, _ in seen] == ["MODIFIED", "MODIFIED", "DELETED"]
+    assert seen[-1][1:] == ("blue", {"painted": "blue"})
