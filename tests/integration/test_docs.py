@@ -75,8 +75,8 @@ def test_the_operators_test(tmp_path: Path) -> None:
     """docs/testing-operators.md: pytest runs its test on its operator, with the fixture of the installed plugin."""
     pytest.importorskip("kopf", reason="no kopf (PyPI: kopf)")
     operator, test = snippets("docs/testing-operators.md", 2)
-    (tmp_path / "operator.py").write_text(operator + "\n")
-    (tmp_path / "test_operator.py").write_text(test + "\n")
+    (tmp_path / "painter.py").write_text(operator + "\n")
+    (tmp_path / "test_painter.py").write_text(test + "\n")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)],
         cwd=tmp_path,

@@ -1,8 +1,10 @@
 """An operator as its author would write it, run by ``kopf run`` in a process of its own (test_kopf.py).
 
-Environment: ``OPERATOR_JOURNAL`` is a file that gets a line for each call of a handler, ``OPERATOR_RESOURCE`` the resource
-that is watched (``widgets.example.org`` or ``configmaps``), ``OPERATOR_SECTION`` the field that its color is in, and ``OPERATOR_STUCK``, where set, makes deletions fail until
-the operator is started without it.
+Environment:
+    OPERATOR_JOURNAL: a file that gets a line for each call of a handler.
+    OPERATOR_RESOURCE: what is watched, ``widgets.example.org`` or ``configmaps``.
+    OPERATOR_SECTION: the field of the object that its color is in.
+    OPERATOR_STUCK: where set, deletions do not get done until the operator is started without it.
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ class Rest:
         self._tls = ssl.create_default_context(cafile=self._target.ca)
         self._tls.load_cert_chain(self._target.cert, self._target.key)
 
-    def request(self, method: str, path: str, body: Any = None, *, content: str = "application/json") -> tuple[int, Any]:
+    def request(
+        self, method: str, path: str, body: Any = None, *, content: str = "application/json"
+    ) -> tuple[int, Any]:
         connection = http.client.HTTPSConnection(self._target.host, self._target.port, timeout=20, context=self._tls)
         with contextlib.closing(connection):
             sent = None if body is None else json.dumps(body).encode()

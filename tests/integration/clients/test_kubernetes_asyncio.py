@@ -65,9 +65,7 @@ def test_watch_goes_on_after_the_server_ended_it(control_plane: ThreadedPlane) -
             start = (await core.list_namespaced_config_map("default")).metadata.resource_version
             await core.create_namespaced_config_map("default", config_map("a"))
             async with kubernetes.watch.Watch() as watch:
-                watch.stream(
-                    core.list_namespaced_config_map, "default", resource_version=start, timeout_seconds=1
-                )
+                watch.stream(core.list_namespaced_config_map, "default", resource_version=start, timeout_seconds=1)
                 assert await take(watch, 2) == [("ADDED", "a")]  # it ended: there is no second
                 version = watch.resource_version
             await core.create_namespaced_config_map("default", config_map("b"))
@@ -165,16 +163,15 @@ def test_custom_resource(control_plane: ThreadedPlane) -> None:
             made = await custom.create_namespaced_custom_object(*where, widget("door", "red"))
             merge = {"_content_type": "application/merge-patch+json"}
             patch = {"spec": {"color": "blue"}}
-            assert (await custom.patch_namespaced_custom_object(*where, "door", patch, **merge))["spec"] == patch["spec"]
+            patched = await custom.patch_namespaced_custom_object(*where, "door", patch, **merge)
+            assert patched["spec"] == patch["spec"]
             status = {"status": {"painted": "blue"}}
             await custom.patch_namespaced_custom_object_status(*where, "door", status, **merge)
             await custom.delete_namespaced_custom_object(*where, "door")
             events = []
             async with kubernetes.watch.Watch() as watch:
                 version = made["metadata"]["resourceVersion"]
-                watch.stream(
-                    custom.list_namespaced_custom_object, *where, resource_version=version, timeout_seconds=10
-                )
+                watch.stream(custom.list_namespaced_custom_object, *where, resource_version=version, timeout_seconds=10)
                 async for event in watch:
                     events.append((event["type"], event["object"].get("status")))
                     if len(events) == 3:

@@ -77,7 +77,8 @@ def test_patches_in_all_types(client: Any) -> None:
     merged = client.patch(core_v1.ConfigMap, "m", {"data": {"a": None, "c": "3"}}, patch_type=types.PatchType.MERGE)
     assert merged.data == {"b": "2", "c": "3"}
     operations = [{"op": "test", "path": "/data/b", "value": "2"}, {"op": "replace", "path": "/data/b", "value": "4"}]
-    assert client.patch(core_v1.ConfigMap, "m", operations, patch_type=types.PatchType.JSON).data == {"b": "4", "c": "3"}
+    replaced = client.patch(core_v1.ConfigMap, "m", operations, patch_type=types.PatchType.JSON)
+    assert replaced.data == {"b": "4", "c": "3"}
     with pytest.raises(lightkube.ApiError) as refused:
         client.patch(core_v1.ConfigMap, "m", operations, patch_type=types.PatchType.JSON)
     assert refused.value.status.reason == "Invalid"
