@@ -167,8 +167,8 @@ def test_operator_goes_on_when_the_server_is_back(tmp_path: Path, journal: Journ
     with sample_plane(tmp_path, port=port) as plane:
         rest = Rest(plane.kubeconfig)
         watched.define(rest)
-        process = operator(plane.kubeconfig, journal, watched)
-        with process as running:
+        eventually(lambda: rest.get("/api/v1/namespaces/default"), bool)  # a loop makes it
+        with operator(plane.kubeconfig, journal, watched) as running:
             rest.create(watched.collection, watched.object("door", "red"))
             eventually(lambda: rest.get(path), lambda door: watched.color_seen(door) == "red")
             plane.kill()
