@@ -4,12 +4,15 @@ A timer asks to be called every ``interval_seconds`` and sees by how much it cam
 seen as something between L - interval and L (timers have a resolution of 1 ms). With ``interval_seconds=0`` the
 monitor runs in every turn of the loop instead: exact to microseconds, at the price of a loop that never sleeps, which
 is for tests and benches.
+
+Lateness is time on the wall: on a shared machine the loop is also late when the system runs somebody else. What the
+loop's own thread has used meanwhile is counted beside it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Self
 
 from controlplane.base import metrics
@@ -32,17 +35,19 @@ LONGEST_STRETCH = metrics.gauge(
 class LagMonitor:
     """Measures while it is open: ``async with LagMonitor(interval_seconds=0) as lag: …; lag.longest_seconds``.
 
-    On the loop only. ``longest_seconds`` is the worst lateness since the start or the last ``reset``.
+    On the loop only. ``longest_seconds`` is the worst lateness since the start or the last ``reset``;
+    ``longest_busy_seconds`` the worst of it that the loop's thread can have used itself: no more than the processor
+    time it used since the call before, so exact with an interval of 0.
     """
 
-    __slots__ = ("_due", "_handle", "_interval", "_loop", "longest_seconds", "samples")
+    __slots__ = ("_cpu", "_due", "_handle", "_interval", "_loop", "longest_busy_seconds", "longest_seconds", "samples")
 
     def __init__(self, *, interval_seconds: float = 0.01) -> None:
         self._interval = interval_seconds
         self._loop: asyncio.AbstractEventLoop | None = None
         self._handle: asyncio.Handle | None = None
-        self._due = 0.0
-        self.longest_seconds = 0.0
+        self._due = self._cpu = 0.0
+        self.longest_seconds = self.longest_busy_seconds = 0.0
         self.samples = 0
 
     def start(self) -> None:
@@ -62,7 +67,7 @@ class LagMonitor:
 
     def reset(self) -> float:
         """Forget the worst; returns it."""
-        worst, self.longest_seconds = self.longest_seconds, 0.0
+        worst, self.longest_seconds, self.longest_busy_seconds = self.longest_seconds, 0.0, 0.0
         return worst
 
     async def __aenter__(self) -> Self:
@@ -74,6 +79,7 @@ class LagMonitor:
 
     def _arm(self) -> None:
         assert self._loop is not None
+        self._cpu = thread_time()
         self._due = perf_counter() + self._interval
         if self._interval > 0.0:
             self._handle = self._loop.call_later(self._interval, self._tick)
@@ -89,3 +95,5 @@ class LagMonitor:
 
     def _note(self, late: float) -> None:
         self.longest_seconds = max(self.longest_seconds, late)
+        if late > self.longest_busy_seconds:
+            self.longest_busy_seconds = max(self.longest_busy_seconds, min(late, thread_time() - self._cpu))

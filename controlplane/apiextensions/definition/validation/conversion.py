@@ -10,8 +10,6 @@ import base64
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from cryptography import x509
-
 from controlplane.apiextensions.definition.validation.options import Strictness
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
@@ -64,6 +62,8 @@ def ca_bundle_error(bundle: str) -> str:
     """Why a bundle (base64 of PEM) cannot be used; ``""`` if it can, or is empty."""
     if not bundle:
         return ""
+    from cryptography import x509  # late: its import is a twentieth of a server's start
+
     try:
         x509.load_pem_x509_certificates(base64.b64decode(bundle))
     except ValueError as error:
