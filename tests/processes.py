@@ -141,9 +141,10 @@ def target_of(kubeconfig: Path) -> Target:
 
 
 @contextlib.contextmanager
-def sample_plane(directory: Path, *, store: str = "", flags: tuple[str, ...] = ()) -> Iterator[Plane]:
-    """Run the sample until the block ends. ``store``: a store URL, by default SQLite in ``directory``."""
-    port = free_port()
+def sample_plane(directory: Path, *, store: str = "", flags: tuple[str, ...] = (), port: int = 0) -> Iterator[Plane]:
+    """Run the sample until the block ends. ``store``: a store URL, by default SQLite in ``directory``; ``port``: the
+    one to listen on, by default any that is free."""
+    port = port or free_port()
     kubeconfig = directory / "admin.conf"
     with (directory / "log.txt").open("ab") as log:
         begin = time.perf_counter()

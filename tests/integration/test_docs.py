@@ -18,10 +18,14 @@ ROOT = Path(__file__).parents[2]
 MARKED = re.compile(r"<!-- run by tests/integration/test_docs.py -->\n```python\n(.*?)\n```", re.DOTALL)
 
 
+def snippets(document: str, count: int) -> list[str]:
+    found: list[str] = MARKED.findall((ROOT / document).read_text())
+    assert len(found) == count, f"marked snippets of {document}"
+    return found
+
+
 def snippet(document: str) -> str:
-    found = MARKED.findall((ROOT / document).read_text())
-    assert len(found) == 1, f"{document} has one marked snippet"
-    return str(found[0])
+    return snippets(document, 1)[0]
 
 
 def test_the_readmes_ten_lines(tmp_path: Path) -> None:
@@ -65,6 +69,24 @@ def test_the_composed_control_plane(tmp_path: Path) -> None:
         finally:
             process.terminate()
             process.communicate(timeout=20)
+
+
+def test_the_operators_test(tmp_path: Path) -> None:
+    """docs/testing-operators.md: pytest runs its test on its operator, with the fixture of the installed plugin."""
+    pytest.importorskip("kopf", reason="no kopf (PyPI: kopf)")
+    operator, test = snippets("docs/testing-operators.md", 2)
+    (tmp_path / "painter.py").write_text(operator + "\n")
+    (tmp_path / "test_painter.py").write_text(test + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
 
 
 def curl(ca: str, cert: str, key: str, url: str, body: dict[str, object]) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,8 @@ from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.user import UserInfo
 from controlplane.client.resources import ResourceClient
-from controlplane.testing.planes import Plane, ThreadedPlane, running_plane
+from controlplane.generic.config import Config
+from controlplane.testing.planes import Plane, ThreadedPlane, plane_in_thread, running_plane
 from tests.aio import run
 
 CONFIGMAPS = GVR("", "v1", "configmaps")
@@ -77,3 +79,19 @@ def test_many_at_once_know_nothing_of_each_other(new_control_plane: Callable[...
     for plane in planes[1:]:
         assert plane.run(lambda p: configmaps(p).list("default")).items == []
     assert all(plane.kubeconfig.exists() for plane in planes)
+
+
+def test_a_plane_comes_back_where_it_was(tmp_path: Path) -> None:
+    """With the directory, the store and the port of one that went, as docs/testing-operators.md has it."""
+    store = f"sqlite:{tmp_path}/store.db"
+    with plane_in_thread(tmp_path, store=store) as plane:
+        plane.run(lambda it: configmaps(it).create(held("kept")))
+        kubeconfig, port = plane.kubeconfig.read_text(), int(plane.url.rsplit(":", 1)[1])
+
+    def same_port(config: Config) -> None:
+        config.port = port
+
+    with plane_in_thread(tmp_path, store=store, configure=same_port) as plane:
+        assert plane.kubeconfig.read_text() == kubeconfig
+        kept = plane.run(lambda it: configmaps(it).get(Key("default", "kept")))
+        assert kept["metadata"]["finalizers"] == ["example.org/held"]
