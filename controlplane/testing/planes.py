@@ -32,7 +32,7 @@ from controlplane.generic.options import GenericOptions
 from controlplane.generic.server import ControlPlane, RunningControlPlane, open_plane
 from controlplane.storage.kv.api import KV, prefix_end
 
-__all__ = ["ADMIN", "Plane", "ThreadedPlane", "plane_in_thread", "running_plane"]
+__all__ = ["ADMIN", "Plane", "ThreadedPlane", "plane_config", "plane_in_thread", "plane_of", "running_plane"]
 
 ADMIN = UserInfo(name="admin", groups=(MASTERS_GROUP,))
 """Who a plane's own client is, unless it is told otherwise."""
@@ -56,7 +56,7 @@ class Plane:
 
     @property
     def kubeconfig(self) -> Path:
-        assert self.running.kubeconfig is not None
+        assert self.running.kubeconfig is not None, "this plane's config writes no kubeconfig"
         return self.running.kubeconfig
 
     def client(self, user: UserInfo = ADMIN) -> LoopbackClient:
@@ -96,6 +96,15 @@ async def _erase(kv: KV, prefix: bytes) -> None:
         start = page.items[-1].key + b"\0"
 
 
+def plane_config(directory: Path, *, store: str = "memory:", cert_dir: Path | None = None) -> Config:
+    """A config with a free port and everything in ``directory``, else as by default."""
+    config = config_of(GenericOptions())
+    config.port, config.store = 0, store
+    config.cert_dir = cert_dir or directory / "certs"
+    config.kubeconfig = directory / "admin.conf"
+    return config
+
+
 @asynccontextmanager
 async def running_plane(
     directory: Path | None = None,
@@ -115,12 +124,17 @@ async def running_plane(
     async with AsyncExitStack() as stack:
         if directory is None:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="controlplane-")))
-        config = config_of(GenericOptions())
-        config.port, config.store = 0, store
-        config.cert_dir = cert_dir or directory / "certs"
-        config.kubeconfig = directory / "admin.conf"
+        config = plane_config(directory, store=store, cert_dir=cert_dir)
         if configure is not None:
             configure(config)
+        plane = await stack.enter_async_context(plane_of(config))
+        yield plane
+
+
+@asynccontextmanager
+async def plane_of(config: Config) -> AsyncIterator[Plane]:
+    """Serve what a config of one's own says, ready at the block's begin."""
+    async with AsyncExitStack() as stack:
         control_plane = await stack.enter_async_context(open_plane(config.complete()))
         running = await stack.enter_async_context(control_plane.prepare().serving())
         await running.ready()

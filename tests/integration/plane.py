@@ -11,9 +11,10 @@ from typing import Any
 
 import aiohttp
 
-from controlplane.generic.config import Config, config_of
-from controlplane.generic.options import GenericOptions
-from controlplane.generic.server import RunningControlPlane, open_plane
+from controlplane.generic.config import Config
+from controlplane.generic.server import RunningControlPlane
+from controlplane.testing.planes import plane_config as config_in
+from controlplane.testing.planes import plane_of
 
 __all__ = ["Plane", "config_in", "running_plane"]
 
@@ -44,26 +45,17 @@ class Plane:
             return response.status, await response.text()
 
 
-def config_in(directory: Path, *, store: str = "memory:") -> Config:
-    """A config with a free port, everything else as by default."""
-    config = config_of(GenericOptions())
-    config.port, config.cert_dir, config.store = 0, directory / "certs", store
-    config.kubeconfig = directory / "admin.conf"
-    return config
-
-
 @asynccontextmanager
 async def running_plane(
     directory: Path, config: Config | None = None, *, own_clients: bool = True
 ) -> AsyncIterator[Plane]:
     """Serve inside the block, ready at its begin. ``own_clients`` False: there is no admin's certificate."""
     config = config if config is not None else config_in(directory)
-    async with open_plane(config.complete()) as plane, plane.prepare().serving() as running:
-        await running.ready()
+    async with plane_of(config) as plane:
         certs = config.cert_dir
         admin = ssl.create_default_context(cafile=str(certs / "serving-ca.crt"))
         if own_clients:
             admin.load_cert_chain(certs / "admin.crt", certs / "admin.key")
         anonymous = ssl.create_default_context(cafile=str(certs / "serving-ca.crt"))
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
-            yield Plane(running, http, admin, anonymous)
+            yield Plane(plane.running, http, admin, anonymous)
