@@ -75,7 +75,7 @@ class Semantics:
 
 
 class Type:
-    """One type. ``name`` tells objects, opaque types and parameters apart; ``params`` are a list's item, a map's two."""
+    """One type. ``name`` tells objects, opaque types and parameters apart; ``params`` are an item, a key and a value."""
 
     __slots__ = ("kind", "name", "params", "semantics")
 
