@@ -75,7 +75,7 @@ class Semantics:
 
 
 class Type:
-    """One type. ``name`` tells objects, opaque types and parameters apart; ``params`` are an item, a key and a value."""
+    """One type. ``name`` tells objects, opaque types and parameters apart; ``params``: an item, a key and a value."""
 
     __slots__ = ("kind", "name", "params", "semantics")
 
