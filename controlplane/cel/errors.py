@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from operator import itemgetter
 
-__all__ = ["CompileError", "CostExceeded", "EvalError", "Issue"]
+__all__ = ["CompileError", "CostExceeded", "EvalError", "Issue", "Issues"]
 
 MAX_ISSUES = 100
 """Issues that are printed; the others are counted. cel-go's number."""
@@ -35,6 +37,35 @@ class Issue:
     column: int
 
 
+class Issues:
+    """The issues of one source, by offset; lines and columns are found when they are shown."""
+
+    __slots__ = ("_found", "source")
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._found: list[tuple[int, str]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(self, position: int, message: str) -> None:
+        """Record one; a position below 0 means none in particular."""
+        self._found.append((position, message))
+
+    def error(self) -> CompileError:
+        """All of them, in the order of the source."""
+        starts = [0]
+        starts.extend(at + 1 for at, char in enumerate(self.source) if char == "\n")
+        issues = []
+        for position, message in sorted(self._found[:MAX_ISSUES], key=itemgetter(0)):
+            line = bisect_right(starts, position)
+            issues.append(
+                Issue(message, line, position - starts[line - 1]) if position >= 0 else Issue(message, -1, -1)
+            )
+        return CompileError(issues, self.source, more=len(self._found) - len(issues))
+
+
 class CompileError(ValueError):
     """The expression is not accepted.
 
@@ -42,18 +73,17 @@ class CompileError(ValueError):
     ``ERROR: <input>:1:5: message``, the line of the source, and a caret below the place.
     """
 
-    def __init__(self, issues: list[Issue], source: str, *, description: str = "<input>") -> None:
+    def __init__(self, issues: list[Issue], source: str, *, more: int = 0) -> None:
         self.issues = tuple(issues)
         lines = source.split("\n")
-        kept = sorted(issues[:MAX_ISSUES], key=lambda issue: (issue.line, issue.column))
-        shown = [_shown(issue, lines, description) for issue in kept]
-        if len(issues) > MAX_ISSUES:
-            shown.append(f"{len(issues) - MAX_ISSUES} more errors were truncated")
+        shown = [_shown(issue, lines) for issue in issues]
+        if more:
+            shown.append(f"{more} more errors were truncated")
         super().__init__("\n".join(shown))
 
 
-def _shown(issue: Issue, lines: list[str], description: str) -> str:
-    where = f"ERROR: {description}:{issue.line}:{issue.column + 1}: {issue.message}"
+def _shown(issue: Issue, lines: list[str]) -> str:
+    where = f"ERROR: <input>:{issue.line}:{issue.column + 1}: {issue.message}"
     if not 0 < issue.line <= len(lines) or len(lines[issue.line - 1]) > _SNIPPET_CHARS:
         return where
     line = lines[issue.line - 1].replace("\t", " ")

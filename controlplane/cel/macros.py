@@ -43,10 +43,11 @@ class MacroError(Exception):
 class Factory:
     """Makes the nodes of an expansion; all of them stand where the macro's call does."""
 
-    __slots__ = ("position",)
+    __slots__ = ("copies_left", "position")
 
-    def __init__(self, position: int) -> None:
+    def __init__(self, position: int, copies_left: int = 100_000) -> None:
         self.position = position
+        self.copies_left = copies_left
 
     def const(self, value: Value) -> Const:
         """A literal."""
@@ -112,6 +113,9 @@ class Factory:
 
     def copy(self, expr: Expr) -> Expr:
         """The expression once more, for a place of its own in the tree."""
+        self.copies_left -= 1
+        if self.copies_left < 0:
+            raise MacroError(expr, "macro expansion exceeds the limit of copied nodes")
         match expr:
             case Const():
                 return Const(expr.position, expr.value)

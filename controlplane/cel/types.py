@@ -77,7 +77,7 @@ class Semantics:
 class Type:
     """One type. ``name`` tells objects, opaque types and parameters apart; ``params``: an item, a key and a value."""
 
-    __slots__ = ("kind", "name", "params", "semantics")
+    __slots__ = ("kind", "name", "params", "semantics", "weight")
 
     def __init__(
         self, kind: Kind, name: str = "", params: tuple[Type, ...] = (), semantics: Semantics | None = None
@@ -86,6 +86,7 @@ class Type:
         self.name: Final = name or kind
         self.params: Final = params
         self.semantics: Final = semantics
+        self.weight: int = 1 + sum(param.weight for param in params)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
