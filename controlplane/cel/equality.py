@@ -1,7 +1,7 @@
 """CEL's equality and order, where Python's own will not do.
 
-Python's ``==`` says yes to all that CEL's says yes to, and to two things more: ``True == 1``, and an object that holds NaN
-compared with itself.
+Python's ``==`` says yes to all that CEL's says yes to, and to two things more: ``True == 1``, and an object that holds
+NaN compared with itself.
 
 Source: google/cel-spec ``doc/langdef.md`` (equality, ordering), google/cel-go ``common/types/compare.go``, ``util.go``.
 """
