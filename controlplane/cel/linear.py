@@ -71,6 +71,8 @@ class _Class:
 @dataclass(frozen=True, slots=True)
 class _Sequence:
     items: tuple[_Node, ...]
+    is_choice: bool = False
+    """Whether it is nothing but alternatives without a bracket."""
 
     @property
     def nullable(self) -> bool:
@@ -92,7 +94,10 @@ class _Sequence:
 @dataclass(frozen=True, slots=True)
 class _Choice:
     ways: tuple[_Sequence, ...]
-    nullable = False
+
+    @property
+    def nullable(self) -> bool:
+        return any(way.nullable for way in self.ways)
 
     @property
     def first(self) -> int:
@@ -158,6 +163,8 @@ def compile_linear(pattern: str) -> Callable[[str], re.Match[str] | None] | None
         tree = _Reader(body).read()
         if not at_start and tree.longest > _MAX_UNANCHORED:
             return None
+        if (at_start or at_end) and tree.is_choice:  # the anchors of ^a|b$ belong to one way each
+            return None
         _Proof().prove(tree)
     except (_Unproved, RecursionError):
         return None
@@ -178,7 +185,7 @@ class _Reader:
         whole = self._ways()
         if self.position < len(self.pattern):
             raise _Unproved
-        return whole.ways[0] if len(whole.ways) == 1 else _top_level(whole)
+        return whole.ways[0] if len(whole.ways) == 1 else _Sequence((whole,), is_choice=True)
 
     def _peek(self) -> str:
         return self.pattern[self.position : self.position + 1]
@@ -225,7 +232,7 @@ class _Reader:
                 raise _Unproved
             self.position += 2
         choice = self._ways()
-        if self._take() != ")" or any(way.nullable for way in choice.ways):
+        if self._take() != ")":
             raise _Unproved
         return choice
 
@@ -278,6 +285,8 @@ class _Reader:
 
     def _repeated(self, item: _Class | _Choice) -> _Node:
         char = self._peek()
+        if char in ("*", "+", "?", "{") and item.nullable:
+            raise _Unproved
         if char == "*":
             bounds: tuple[int, int | None] = (0, None)
         elif char == "+":
@@ -307,11 +316,6 @@ class _Reader:
         if self._peek() in ("*", "+", "?", "{"):
             raise _Unproved
         return repeat
-
-
-def _top_level(choice: _Choice) -> _Sequence:
-    """``^a|b$``: the anchors belong to one alternative each."""
-    raise _Unproved
 
 
 class _Proof:

@@ -11,7 +11,6 @@ import re
 
 from controlplane.cel.errors import EvalError
 from controlplane.cel.functions import Function, Library, Overload
-from controlplane.cel.library.costs import scanned, scanning
 from controlplane.cel.types import BYTES, STRING
 
 __all__ = ["ENCODERS"]
@@ -41,11 +40,11 @@ ENCODERS = Library(
     (
         Function(
             "base64.decode",
-            (Overload("base64_decode_string", (STRING,), BYTES, _decode, cost=scanned(), estimate=scanning()),),
+            (Overload("base64_decode_string", (STRING,), BYTES, _decode),),
         ),
         Function(
             "base64.encode",
-            (Overload("base64_encode_bytes", (BYTES,), STRING, _encode, cost=scanned(), estimate=scanning()),),
+            (Overload("base64_encode_bytes", (BYTES,), STRING, _encode),),
         ),
     )
 )

@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from controlplane.cel.functions import Library
-from controlplane.cel.library.comprehensions import TWO_VARIABLES
 from controlplane.cel.library.lists import KUBERNETES_LISTS, lists
 from controlplane.cel.library.named_formats import FORMAT_LIBRARY
 from controlplane.cel.library.net import CIDR, IP
-from controlplane.cel.library.optionals import OPTIONALS
 from controlplane.cel.library.quantity import QUANTITY
 from controlplane.cel.library.regex import REGEX
 from controlplane.cel.library.semver import SEMVER
@@ -37,7 +35,6 @@ _LIBRARIES: tuple[_Versioned, ...] = (
     _Versioned(URLS, _BASE),
     _Versioned(REGEX, _BASE),
     _Versioned(KUBERNETES_LISTS, _BASE),
-    _Versioned(OPTIONALS, (1, 28)),
     _Versioned(QUANTITY, (1, 28)),
     _Versioned(strings(0), _BASE, (1, 29)),
     _Versioned(strings(2), (1, 29)),
@@ -45,7 +42,6 @@ _LIBRARIES: tuple[_Versioned, ...] = (
     _Versioned(IP, (1, 30)),
     _Versioned(CIDR, (1, 30)),
     _Versioned(FORMAT_LIBRARY, (1, 31)),
-    _Versioned(TWO_VARIABLES, (1, 32)),
     _Versioned(SEMVER, (1, 33)),
     _Versioned(lists(3), (1, 34)),
 )
@@ -57,5 +53,7 @@ def libraries(version: tuple[int, int] = LATEST) -> tuple[Library, ...]:
     New expressions are accepted by the version before the server's own; stored ones run with all that is known.
     """
     return tuple(
-        library for library, introduced, removed in _LIBRARIES if introduced <= version and not (removed and version >= removed)
+        library
+        for library, introduced, removed in _LIBRARIES
+        if introduced <= version and not (removed and version >= removed)
     )

@@ -18,8 +18,8 @@ MAX_ITEMS = 1_000_000
 MAX_CHARACTERS = 10_000_000
 """Of a string: a tenth of a unit of cost each."""
 MAX_VISITS = 200_000
-"""Values that one walk through a list or map meets. A list of two, each of them a list of the same two, and so on, fits in little
-memory and takes for ever to go through."""
+"""Values that one walk through a list or map meets. A list of two, each of them a list of the same two, and so on, fits
+in little memory and takes for ever to go through."""
 
 
 def check_items(count: int) -> None:
@@ -56,6 +56,5 @@ def check_visits(value: Value) -> None:
         left -= len(current)
         if left < 0:
             raise CostExceeded
-        todo.extend(
-            item for item in (current.values() if isinstance(current, dict) else current) if isinstance(item, list | dict)
-        )
+        items = current.values() if isinstance(current, dict) else current
+        todo.extend(item for item in items if isinstance(item, list | dict))

@@ -1,4 +1,4 @@
-"""Lists: whether they are sorted, sums, extremes and positions (Kubernetes'); slices, flattening and sorting (cel-go's).
+"""Lists: whether they are sorted, sums, extremes, positions (Kubernetes'); slices, flattening, sorting (cel-go's).
 
 Source: kubernetes/apiserver ``pkg/cel/library/lists.go``, google/cel-go v0.26 ``ext/lists.go``, with their costs.
 """
@@ -31,7 +31,7 @@ from controlplane.cel.types import (
     list_of,
     param,
 )
-from controlplane.cel.values import INT_MAX, INT_MIN, Duration, UInt, Value, checked_int, checked_uint, size_of, type_of
+from controlplane.cel.values import INT_MAX, INT_MIN, Duration, UInt, Value, checked_int, checked_uint, type_of
 
 __all__ = ["KUBERNETES_LISTS", "lists"]
 
@@ -201,8 +201,8 @@ def _reverse(values: list[Value]) -> list[Value]:
 
 
 def _uint_constant(operand: Operand, default: int) -> int:
-    constant = operand.constant
-    return max(constant, 0) if type(constant) is int else default
+    constant = operand.int_constant
+    return default if constant is None else max(constant, 0)
 
 
 def _result_cost(result: Value, *_arguments: Value) -> int:

@@ -71,9 +71,7 @@ def _extreme(name: str, pick: Callable[[Value, Value], Value]) -> Function:
         for kind, type_ in _NUMBERS
         for other, other_type in _NUMBERS
     )
-    lists = tuple(
-        Overload(f"math_@{name}_list_{kind}", (list_of(type_),), type_, of_list) for kind, type_ in _NUMBERS
-    )
+    lists = tuple(Overload(f"math_@{name}_list_{kind}", (list_of(type_),), type_, of_list) for kind, type_ in _NUMBERS)
     return Function(f"math.@{name}", one + two + lists)
 
 

@@ -46,9 +46,7 @@ def _accessor(name: str, id_: str, result: Type, impl: Callable[[Address], objec
 
 IP = Library(
     (
-        Function(
-            "ip", (Overload("string_to_ip", (STRING,), _ADDRESS, _address, cost=scanned(), estimate=scanning()),)
-        ),
+        Function("ip", (Overload("string_to_ip", (STRING,), _ADDRESS, _address, cost=scanned(), estimate=scanning()),)),
         Function(
             "ip.isCanonical",
             (Overload("ip_is_canonical", (STRING,), BOOL, _is_canonical, cost=scanned(2), estimate=scanning(2)),),

@@ -141,9 +141,7 @@ def parse_address(text: str) -> Address:
     try:
         address, zone = _parsed(text)
     except ValueError as error:
-        raise ValueError(
-            f"IP Address {go_quoted(text)} parse error during conversion from string: {error}"
-        ) from None
+        raise ValueError(f"IP Address {go_quoted(text)} parse error during conversion from string: {error}") from None
     if zone:
         raise ValueError(f"IP address {go_quoted(text)} with zone value is not allowed")
     if address.bits == 128 and address.value >> 32 == _MAPPED_PREFIX:
@@ -264,6 +262,11 @@ def _ipv6(text: str) -> tuple[Address, str]:
                 break
     if rest:
         raise _wrong(text, "trailing garbage after address", rest)
+    return Address(_filled(text, groups, ellipsis), 128), zone
+
+
+def _filled(text: str, groups: list[int], ellipsis: int | None) -> int:
+    """The address of its groups, with zeros where the ``::`` stood."""
     missing = 8 - len(groups)
     if missing and ellipsis is None:
         raise _wrong(text, "address string too short")
@@ -274,7 +277,7 @@ def _ipv6(text: str) -> tuple[Address, str]:
     value = 0
     for group in groups:
         value = value << 16 | group
-    return Address(value, 128), zone
+    return value
 
 
 def _group(text: str, rest: str) -> tuple[int, str]:

@@ -1,6 +1,6 @@
 """The quantity library: Kubernetes' amounts in expressions.
 
-Upstream's ``add`` and ``sub`` changed the receiver where it was longer than 64 bits (mended in 1.37); here they never do.
+Upstream's ``add`` and ``sub`` changed a receiver that was longer than 64 bits (mended in 1.37); here they never do.
 
 Source: kubernetes/apiserver ``pkg/cel/library/quantity.go``, costs of its ``cost.go``.
 """
@@ -77,9 +77,7 @@ QUANTITY = Library(
             "isLessThan", (_method("quantity_is_less_than", (_QUANTITY,), BOOL, lambda amount, other: amount < other),)
         ),
         Function("compareTo", (_method("quantity_compare_to", (_QUANTITY,), INT, Amount.compare),)),
-        Function(
-            "asApproximateFloat", (_method("quantity_get_float", (), DOUBLE, lambda amount: amount.approximate),)
-        ),
+        Function("asApproximateFloat", (_method("quantity_get_float", (), DOUBLE, lambda amount: amount.approximate),)),
         Function("asInteger", (_method("quantity_get_int", (), INT, _as_integer),)),
         Function("isInteger", (_method("quantity_is_integer", (), BOOL, lambda amount: amount.int64 is not None),)),
         Function(

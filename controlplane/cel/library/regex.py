@@ -1,7 +1,7 @@
 """The library of regular expressions: what is found, not only whether.
 
-Source: kubernetes/apiserver ``pkg/cel/library/regex.go``, costs of its ``cost.go``; Go's ``regexp`` for what counts as a
-further match.
+Source: kubernetes/apiserver ``pkg/cel/library/regex.go``, costs of its ``cost.go``; Go's ``regexp`` for what counts as
+a further match.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from controlplane.cel.estimates import STRING_FACTOR, UNBOUNDED, Bounds, CallEst
 from controlplane.cel.functions import Function, Library, Overload
 from controlplane.cel.library.costs import result_written, scanned, scanning, walked, walking
 from controlplane.cel.library.limits import check_characters
+from controlplane.cel.library.strings_format import FORMAT, FORMAT_PLAIN
 from controlplane.cel.types import INT, STRING, list_of
 
 __all__ = ["strings"]
@@ -20,7 +21,8 @@ _STRINGS = list_of(STRING)
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _SPACES = (
-    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
 )
 """White space of Unicode. Python's own ``strip`` takes four control characters more."""
 _QUOTED = {
@@ -147,8 +149,8 @@ def _estimate_replace(text: Operand, old: Operand, new: Operand, *_count: Operan
 
 def _estimate_split(text: Operand, _separator: Operand, count: Operand | None = None) -> CallEstimate:
     most = text.size.most
-    if count is not None and type(count.constant) is int:
-        most = count.constant % (UNBOUNDED + 1)
+    if count is not None and count.int_constant is not None:
+        most = count.int_constant & UNBOUNDED
     return CallEstimate(text.size.scaled(2 * STRING_FACTOR), Bounds(0, most))
 
 
@@ -294,9 +296,7 @@ _V3 = (Function("reverse", (Overload("string_reverse", (STRING,), STRING, _rever
 
 def strings(version: int) -> Library:
     """The library as of a version: 1 adds ``format`` and ``strings.quote``, 3 ``reverse``; 4 formats without locale."""
-    from controlplane.cel.library.strings_format import FORMAT, FORMAT_PLAIN
-
-    functions = _V0
+    functions: tuple[Function, ...] = _V0
     if version >= 1:
         functions += (*_V1, FORMAT_PLAIN if version >= 4 else FORMAT)
     if version >= 3:

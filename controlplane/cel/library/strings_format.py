@@ -14,14 +14,14 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
-from controlplane.cel.conversions import string_of
 from controlplane.cel.errors import EvalError
 from controlplane.cel.functions import Function, Overload
 from controlplane.cel.library.costs import scanned, scanning
-from controlplane.cel.library.go_text import go_quoted
+from controlplane.cel.library.go_text import go_double, go_quoted
 from controlplane.cel.library.limits import check_characters, check_visits
+from controlplane.cel.timestamps import format_duration, format_timestamp
 from controlplane.cel.types import DYN, STRING, Type, list_of
-from controlplane.cel.values import Duration, Timestamp, UInt, Value, type_of
+from controlplane.cel.values import Duration, Timestamp, Value, type_of
 
 __all__ = ["FORMAT", "FORMAT_PLAIN", "Clause", "clauses_of"]
 
@@ -80,9 +80,7 @@ def _clause(precision: str | None, letter: str) -> Clause:
                 "invalid syntax"
             )
         if len(digits) > 18 or int(digits) > _MAX_PRECISION:
-            raise EvalError(
-                f"{failed_precision}precision {digits} exceeds maximum allowed precision {_MAX_PRECISION}"
-            )
+            raise EvalError(f"{failed_precision}precision {digits} exceeds maximum allowed precision {_MAX_PRECISION}")
     if letter not in "sdfebxXo":
         raise EvalError(f'{failed}unrecognized formatting clause "{letter}"')
     return Clause(letter, None if digits is None else int(digits))
@@ -183,7 +181,7 @@ def _scientific(value: float, precision: int | None) -> str:
         return _not_finite(value)
     digits, _, exponent = f"{value:.{_DEFAULT_PRECISION if precision is None else precision}e}".partition("e")
     sign = "-" if exponent[0] == "-" else ""
-    return f"{digits}\u202f×\u202f10{(sign + exponent[1:]).translate(_SUPERSCRIPTS)}"
+    return f"{digits}\u202f\xd7\u202f10{(sign + exponent[1:]).translate(_SUPERSCRIPTS)}"
 
 
 def _as_string(value: Value) -> str:
@@ -195,11 +193,36 @@ def _as_string(value: Value) -> str:
 
 
 def _scalar(value: Value) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, str | bytes | bool | int | float | Timestamp | Duration | Type):
-        return string_of(value)
-    raise _unfit(_STRING_RULE, value)
+    match value:
+        case None:
+            return "null"
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(int(value))
+        case float():
+            return go_double(value)
+        case bytes():
+            return _decoded(value)
+        case Timestamp():
+            return format_timestamp(value)
+        case Duration():
+            return format_duration(value)
+        case Type():
+            return value.name
+        case _:
+            raise _unfit(_STRING_RULE, value)
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise EvalError(
+            'could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string'
+        ) from None
 
 
 def _item(value: Value) -> str:
@@ -208,13 +231,13 @@ def _item(value: Value) -> str:
         case str():
             return go_quoted(value)
         case bytes():
-            return "b" + go_quoted(string_of(value))
+            return "b" + go_quoted(_scalar(value))
         case float():
-            return f"{value:.{_DEFAULT_PRECISION}f}" if math.isfinite(value) else go_quoted(string_of(value))
+            return f"{value:.{_DEFAULT_PRECISION}f}" if math.isfinite(value) else go_quoted(_scalar(value))
         case Timestamp():
-            return f"timestamp({go_quoted(string_of(value))})"
+            return f"timestamp({go_quoted(_scalar(value))})"
         case Duration():
-            return f"duration({go_quoted(string_of(value))})"
+            return f"duration({go_quoted(_scalar(value))})"
         case list() | dict():
             return _as_string(value)
         case None | bool() | int() | Type():
