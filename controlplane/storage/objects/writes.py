@@ -43,10 +43,10 @@ class Writer:
 
     async def create(self, key: bytes, obj: Obj, *, ttl_seconds: int) -> Entry:
         """See ``storage.api.Storage.create``."""
-        plain, result = await self._put(key, obj, expect=ABSENT, ttl_seconds=ttl_seconds)
+        plain, result = await self._put(key, obj, self._encode(obj), expect=ABSENT, ttl_seconds=ttl_seconds)
         if not result.succeeded:
             raise KeyExists(key, revision=result.current.mod_revision if result.current else result.revision)
-        return self._mirror.intake.written(key, plain, result.revision, result.revision)
+        return self._written(key, plain, result.revision, result.revision)
 
     async def update(
         self,
@@ -57,11 +57,11 @@ class Writer:
         ttl_seconds: int,
     ) -> Entry:
         """See ``storage.api.Storage.update``."""
-        intake = self._mirror.intake
         state = self._remembered(key)
         while True:
             state, entry, new = await self._judged(key, state, mutate, version)
-            if new is Keep.KEEP or (not entry.origin.stale and self._encoded_as(entry, new)):
+            encoded = b"" if isinstance(new, Keep) else self._encode(new)
+            if isinstance(new, Keep) or (not entry.origin.stale and self._is_stored(entry, encoded)):
                 if state.current:
                     return entry
                 stored = await self._stored(key)
@@ -69,9 +69,9 @@ class Writer:
                     return entry
                 state = stored
                 continue
-            plain, result = await self._put(key, new, expect=entry.mod_revision, ttl_seconds=ttl_seconds)
+            plain, result = await self._put(key, new, encoded, expect=entry.mod_revision, ttl_seconds=ttl_seconds)
             if result.succeeded:
-                return intake.written(key, plain, result.revision, entry.create_revision)
+                return self._written(key, plain, result.revision, entry.create_revision)
             state = self._returned(result)
 
     async def delete(self, key: bytes, check: Callable[[Obj, StoredEntry], Awaitable[None]], *, version: str) -> Entry:
@@ -126,19 +126,26 @@ class Writer:
         current = result.current
         return _State(None if current is None else self._mirror.intake.read(current), current=True)
 
-    def _encoded_as(self, entry: Entry, new: Obj | Keep) -> bool:
-        """Whether a new object would be stored in the bytes that are stored."""
-        return not isinstance(new, Keep) and entry.data == self._mirror.intake.data_of(
-            self._encode(new), entry.mod_revision
-        )
+    def _written(self, key: bytes, plain: bytes, revision: int, create_revision: int) -> Entry:
+        """The entry of a write that succeeded: the mirror's own, where it has it already."""
+        entry = self._mirror.image.index.get(key)
+        if entry is not None and entry.mod_revision == revision and entry.origin.api_version:
+            return entry
+        return self._mirror.intake.written(key, plain, revision, create_revision)
+
+    def _is_stored(self, entry: Entry, plain: bytes) -> bool:
+        """Whether an object of these bytes would be stored in the bytes that are stored."""
+        return entry.data == self._mirror.intake.data_of(plain, entry.mod_revision)
 
     def _encode(self, obj: Obj) -> bytes:
         resource = self._view.resource
         stored = self._view.to_storage(obj)
         return encode_stored(stored, resource.storage_gvk, native=resource.native)
 
-    async def _put(self, key: bytes, obj: Obj, *, expect: int, ttl_seconds: int) -> tuple[bytes, TxnResult]:
-        """Write an object; if it is too large, once more without its managedFields.
+    async def _put(
+        self, key: bytes, obj: Obj, plain: bytes, *, expect: int, ttl_seconds: int
+    ) -> tuple[bytes, TxnResult]:
+        """Write an object, encoded as ``plain``; if it is too large, once more without its managedFields.
 
         Returns:
             The plain bytes written, and the outcome.
@@ -148,7 +155,6 @@ class Writer:
         """
         kv, intake = self._mirror.kv, self._mirror.intake
         lease = await kv.grant(ttl_seconds) if ttl_seconds else 0
-        plain = self._encode(obj)
         try:
             return plain, await kv.put(key, intake.to_storage(key, plain), expect=expect, lease=lease)
         except ValueTooLarge:
