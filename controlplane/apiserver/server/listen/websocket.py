@@ -1,8 +1,8 @@
 """Streams over WebSockets (RFC 6455): each event of a watch is one message.
 
 What is negotiated, refused and said at the end is as with Kubernetes' servers, which use golang.org/x/net/websocket: an
-Origin must be given, one subprotocol at most (it is echoed), no extensions; clients are not supposed to send anything but
-pings and the end.
+Origin must be given, one subprotocol at most (it is echoed), no extensions. Clients are not supposed to send anything
+but pings and the end.
 
 Source: kubernetes/apiserver ``pkg/endpoints/handlers/watch.go`` (HandleWS); golang.org/x/net ``websocket/hybi.go``.
 """
