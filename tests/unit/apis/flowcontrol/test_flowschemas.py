@@ -54,8 +54,10 @@ def test_precedence_is_filled_in_and_changes_are_counted() -> None:
         (
             {**LEVEL, "rules": [{"subjects": [ALL], "resourceRules": [{**EVERYTHING, "namespaces": ["a.b"]}]}]},
             [
-                f'{RULE}.resourceRules[0].namespaces[0]: Invalid value: "a.b": '
-                "each member of this list must be '*' or a DNS-1123 label; must not contain dots"
+                (
+                    f'{RULE}.resourceRules[0].namespaces[0]: Invalid value: "a.b": '
+                    "each member of this list must be '*' or a DNS-1123 label; must not contain dots"
+                )
             ],
         ),
         (
@@ -226,6 +228,8 @@ def test_flags() -> None:
 
 def test_what_must_be_as_it_is_is_shown_as_upstream_prints_it() -> None:
     assert KIND.refused(metadata={"name": "exempt"}, spec=LEVEL) == [
-        'spec: Invalid value: {"PriorityLevelConfiguration":{"Name":"global-default"},"MatchingPrecedence":1000,'
-        '"DistinguisherMethod":null,"Rules":null}: spec of \'exempt\' must equal the fixed value'
+        (
+            'spec: Invalid value: {"PriorityLevelConfiguration":{"Name":"global-default"},"MatchingPrecedence":1000,'
+            '"DistinguisherMethod":null,"Rules":null}: spec of \'exempt\' must equal the fixed value'
+        )
     ]
