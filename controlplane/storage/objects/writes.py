@@ -43,7 +43,8 @@ class Writer:
 
     async def create(self, key: bytes, obj: Obj, *, ttl_seconds: int) -> Entry:
         """See ``storage.api.Storage.create``."""
-        plain, result = await self._put(key, obj, self._encode(obj), expect=ABSENT, ttl_seconds=ttl_seconds)
+        plain = await self._encoded(obj) if self._view.is_remote else self._encode(obj)
+        plain, result = await self._put(key, plain, obj, expect=ABSENT, ttl_seconds=ttl_seconds)
         if not result.succeeded:
             raise KeyExists(key, revision=result.current.mod_revision if result.current else result.revision)
         return self._written(key, plain, result.revision, result.revision)
@@ -57,11 +58,12 @@ class Writer:
         ttl_seconds: int,
     ) -> Entry:
         """See ``storage.api.Storage.update``."""
+        is_remote = self._view.is_remote
         state = self._remembered(key)
         while True:
             state, entry, new = await self._judged(key, state, mutate, version)
-            encoded = b"" if isinstance(new, Keep) else self._encode(new)
-            if isinstance(new, Keep) or (not entry.origin.stale and self._is_stored(entry, encoded)):
+            plain = b"" if isinstance(new, Keep) else await self._encoded(new) if is_remote else self._encode(new)
+            if isinstance(new, Keep) or (not entry.origin.stale and self._encoded_as(entry, plain)):
                 if state.current:
                     return entry
                 stored = await self._stored(key)
@@ -69,7 +71,7 @@ class Writer:
                     return entry
                 state = stored
                 continue
-            plain, result = await self._put(key, new, encoded, expect=entry.mod_revision, ttl_seconds=ttl_seconds)
+            plain, result = await self._put(key, plain, new, expect=entry.mod_revision, ttl_seconds=ttl_seconds)
             if result.succeeded:
                 return self._written(key, plain, result.revision, entry.create_revision)
             state = self._returned(result)
@@ -100,6 +102,8 @@ class Writer:
                     continue
                 if entry is None:
                     raise KeyNotFound(key, revision=self._mirror.revision)
+            if self._view.is_remote:
+                await self._view.ready((entry,), version)
             obj = self._view.decode(entry, version)
             try:
                 return state, entry, await judge(obj, entry)
@@ -133,19 +137,24 @@ class Writer:
             return entry
         return self._mirror.intake.written(key, plain, revision, create_revision)
 
-    def _is_stored(self, entry: Entry, plain: bytes) -> bool:
-        """Whether an object of these bytes would be stored in the bytes that are stored."""
+    def _encoded_as(self, entry: Entry, plain: bytes) -> bool:
+        """Whether these are the bytes that are stored."""
         return entry.data == self._mirror.intake.data_of(plain, entry.mod_revision)
 
     def _encode(self, obj: Obj) -> bytes:
         resource = self._view.resource
-        stored = self._view.to_storage(obj)
+        return encode_stored(self._view.to_storage(obj), resource.storage_gvk, native=resource.native)
+
+    async def _encoded(self, obj: Obj) -> bytes:
+        """The same where somebody else may have to convert the object."""
+        resource = self._view.resource
+        stored = await self._view.to_storage_remote(obj)
         return encode_stored(stored, resource.storage_gvk, native=resource.native)
 
     async def _put(
-        self, key: bytes, obj: Obj, plain: bytes, *, expect: int, ttl_seconds: int
+        self, key: bytes, plain: bytes, obj: Obj, *, expect: int, ttl_seconds: int
     ) -> tuple[bytes, TxnResult]:
-        """Write an object, encoded as ``plain``; if it is too large, once more without its managedFields.
+        """Write an object, encoded already; if it is too large, once more without its managedFields.
 
         Returns:
             The plain bytes written, and the outcome.
@@ -161,5 +170,5 @@ class Writer:
             if not obj["metadata"].get("managedFields"):
                 raise
         metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
-        plain = self._encode({**obj, "metadata": metadata})
+        plain = await self._encoded({**obj, "metadata": metadata})
         return plain, await kv.put(key, intake.to_storage(key, plain), expect=expect, lease=lease)

@@ -1,12 +1,13 @@
 """The short road: a request that came whole is answered from where its bytes were received.
 
 The same handler, the same answers: only aiohttp's request object and its tasks are left out, and its parser where it
-has read the same headers before, which cost more than all filters together. What the handler does before it first waits is done at once; if it has to wait, or the
-answer is a stream or a large one, the rest is a task and the connection takes nothing else until that has ended.
+has read the same headers before, which cost more than all filters together. What the handler does before it first waits
+is done at once; if it has to wait, or the answer is a stream or a large one, the rest is a task and the connection
+takes nothing else until that has ended.
 
 Everything else goes the ordinary road: bytes that are not exactly one whole request, HEAD, HTTP/1.0, chunked bodies,
-upgrades, bodies that are still coming. A connection of which it
-cannot be told where the next request begins stays on the ordinary road.
+upgrades, bodies that are still coming. A connection of which it cannot be told where the next request begins stays on
+the ordinary road.
 
 Why, and what it costs: docs/decisions/0005-get-from-the-protocol.md.
 """
