@@ -24,9 +24,8 @@ ORDERED = (
 
 
 def test_precedence() -> None:
-    versions = [parse_version(text) for text in ORDERED]
-    assert sorted(versions[::-1]) == versions
-    assert [str(version) for version in versions] == list(ORDERED)
+    versions = [parse_version(text) for text in ORDERED[::-1]]
+    assert [str(version) for version in sorted(versions)] == list(ORDERED)
 
 
 def test_build_metadata_has_no_precedence() -> None:
