@@ -77,8 +77,12 @@ def _literal(call: Call, issues: Issues) -> None:
     argument = call.args[0] if call.args else None
     if not isinstance(argument, Const) or not isinstance(argument.value, str):
         return
-    read = {"duration": parse_duration, "timestamp": parse_timestamp, "matches": searcher}[call.function]
-    if not _parses(read, argument.value):
+    readers: dict[str, Callable[[str], object]] = {
+        "duration": parse_duration,
+        "timestamp": parse_timestamp,
+        "matches": searcher,
+    }
+    if not _parses(readers[call.function], argument.value):
         issues.add(argument.position, f"invalid {call.function} argument")
 
 
