@@ -31,7 +31,11 @@ def json_kind(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "bool"
-    return {list: "array", dict: "object", str: "string"}.get(type(value), "number")
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, list):
+        return "array"
+    return "object" if isinstance(value, dict) else "number"
 
 
 def syntax_error(text: bytes | str) -> str:

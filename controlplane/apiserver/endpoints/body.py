@@ -149,9 +149,10 @@ def decode_object(document: Document, served: Served, directive: str, warn: Warn
         raise bad_request(cannot_be_handled(served.gvk, strict_error(problems)))
     if directive == "Warn":
         _warn_all(problems, warn)
-    _set_type(value, served)
-    served.resource.strategy.default(value)
-    return value
+    obj: Obj = value
+    _set_type(obj, served)
+    served.resource.strategy.default(obj)
+    return obj
 
 
 def decode_patched(

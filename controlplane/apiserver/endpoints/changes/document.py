@@ -108,9 +108,11 @@ def _operations(value: Any, *, checked: bool) -> list[Obj]:
     if not isinstance(value, list):
         raise _WrongType(value, f"value of type {patch}")
     for operation in value:
-        if operation is not None and not isinstance(operation, dict):
+        if operation is None:
+            continue
+        if not isinstance(operation, dict):
             raise _WrongType(operation, f"value of type {one}")
-        for name in _OPERATION_TEXTS if checked and operation else ():
+        for name in _OPERATION_TEXTS if checked else ():
             if not isinstance(given := operation.get(name, ""), (str, type(None))):
                 raise _WrongType(given, f"struct field jsonPatchOp.{name} of type string")
     return [operation or {} for operation in value]
