@@ -120,9 +120,7 @@ def _environment(message: Message) -> Environment:
 
 
 def _bindings(message: Message) -> dict[str, Value]:
-    return {
-        _text(binding, "key"): to_value(binding["value"][0]["value"][0]) for binding in message.get("bindings", [])
-    }
+    return {_text(binding, "key"): to_value(binding["value"][0]["value"][0]) for binding in message.get("bindings", [])}
 
 
 def outcome(case: Case) -> str:

@@ -6,14 +6,14 @@ import pytest
 
 from tests.unit.cel.conformance.textproto import parse
 
-TEXT = r'''
+TEXT = r"""
 # a comment
 name: "a\x41\101\n" 'b\'"'  # joined
 section {
   test { expr: "x" values: [1, -2.5, { a: T }] }
   test: < empty {} [type.googleapis.com/x.Y] { z: 1; } list: [] >
 }
-'''
+"""
 
 
 def test_messages_lists_and_strings() -> None:

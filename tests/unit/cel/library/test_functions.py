@@ -132,8 +132,10 @@ def test_strings(expression: str, value: Any) -> None:
             "network address parse error during conversion from string: network address parse error during conversion "
             "from string: netip.ParsePrefix(\"x\"): no '/'",
         ),
-        ("{'a': 1}.transformMapEntry(k, v, {'b': v}).b + {'b': 1, 'c': 2}.transformMapEntry(k, v, {'b': v}).b",
-         "insert failed: key b already exists"),
+        (
+            "{'a': 1}.transformMapEntry(k, v, {'b': v}).b + {'b': 1, 'c': 2}.transformMapEntry(k, v, {'b': v}).b",
+            "insert failed: key b already exists",
+        ),
     ],
 )
 def test_errors(expression: str, message: str) -> None:
@@ -250,7 +252,10 @@ def test_values_of_libraries(expression: str) -> None:
         ("isQuantity([1])", "found no matching overload for 'isQuantity' applied to '(list(int))'"),
         ("ip('1.2.3.4').add(1)", "found no matching overload for 'add' applied to 'net.IP.(int)'"),
         ("'a'.reverse()", "found no matching overload for 'reverse' applied to 'string.()'"),
-        ("1.sortBy(i, i)", "sortBy can only be applied to a list, identifier, comprehension, call or select expression"),
+        (
+            "1.sortBy(i, i)",
+            "sortBy can only be applied to a list, identifier, comprehension, call or select expression",
+        ),
         ("[1].sortBy(1, 1)", "argument is not an identifier"),
         ("math.greatest(1, 2)", "undeclared reference to 'greatest' (in container '')"),
         ("base64.encode(b'')", "undeclared reference to 'encode' (in container '')"),

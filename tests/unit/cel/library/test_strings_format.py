@@ -99,8 +99,7 @@ def test_what_kubernetes_writes(text: str, arguments: list[Any], written: str) -
         (
             "%d",
             [Duration(0)],
-            "error during formatting: decimal clause can only be used on integers, "
-            "was given google.protobuf.Duration",
+            "error during formatting: decimal clause can only be used on integers, was given google.protobuf.Duration",
         ),
         ("%o", ["a"], "error during formatting: octal clause can only be used on integers, was given string"),
         (
