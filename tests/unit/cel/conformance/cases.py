@@ -1,7 +1,7 @@
 """The conformance cases of google/cel-spec: where they are, and how one is run.
 
-The files are not copied into this project. They are read from the folder that CONTROLPLANE_CEL_SPEC names (a checkout of
-google/cel-spec, or its git directory), or from the mirror that the developers' tools fetch, if it is there.
+The files are not copied into this project. They are read from the folder that CONTROLPLANE_CEL_SPEC names (a checkout
+of google/cel-spec, or its git directory), or from the mirror that the developers' tools fetch, if it is there.
 """
 
 from __future__ import annotations
@@ -141,7 +141,8 @@ def outcome(case: Case) -> str:
     except Unsupported as error:
         return f"unsupported: {error}"
     except (CompileError, ProgramError) as error:
-        return "" if fails and isinstance(error, ProgramError) else f"refused: {error}".split("\n")[0]
+        wanted = fails and (isinstance(error, ProgramError) or "no matching overload" in str(message["eval_error"]))
+        return "" if wanted else f"refused: {error}".split("\n")[0]
     except (EvalError, CostExceeded) as error:
         return "" if fails else f"error: {error}"
     if fails:

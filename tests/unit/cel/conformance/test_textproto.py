@@ -32,5 +32,5 @@ def test_messages_lists_and_strings() -> None:
 
 @pytest.mark.parametrize("text", ["a: ", "a {", ": 1", 'a: "x', "}"])
 def test_what_is_not_of_the_format(text: str) -> None:
-    with pytest.raises(ValueError, match="expected|unexpected"):
+    with pytest.raises(ValueError, match=r"expected|unexpected"):
         parse(text)

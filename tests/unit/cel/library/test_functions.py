@@ -123,14 +123,18 @@ def test_strings(expression: str, value: Any) -> None:
         ),
         (
             "cidr('1.2.3.4')",
-            "network address parse error during conversion from string: network address parse error during conversion "
-            "from string: netip.ParsePrefix(\"1.2.3.4\"): no '/'",
+            (
+                "network address parse error during conversion from string: network address parse error during "
+                "conversion from string: netip.ParsePrefix(\"1.2.3.4\"): no '/'"
+            ),
         ),
         ("cidr('10.0.0.0/8').containsIP('x')", "no such overload"),
         (
             "cidr('10.0.0.0/8').containsCIDR('x')",
-            "network address parse error during conversion from string: network address parse error during conversion "
-            "from string: netip.ParsePrefix(\"x\"): no '/'",
+            (
+                "network address parse error during conversion from string: network address parse error during "
+                "conversion from string: netip.ParsePrefix(\"x\"): no '/'"
+            ),
         ),
         (
             "{'a': 1}.transformMapEntry(k, v, {'b': v}).b + {'b': 1, 'c': 2}.transformMapEntry(k, v, {'b': v}).b",
@@ -223,16 +227,18 @@ def test_lists_and_sets(expression: str, value: Any) -> None:
         "semver('v01.01', true) == semver('1.1.0') && semver('1.0.0').compareTo(semver('1.0.0+b')) == 0",
         "isSemver('1.2.3-beta.1+build.1') && !isSemver('v1.0.0') && isSemver('v1.0', true)",
         "!format.dns1123Label().validate('my-name').hasValue()",
-        "format.dns1123Label().validate('Bad Name').value()[0].startsWith('a lowercase RFC 1123 label must consist of')",
+        "format.dns1123Label().validate('Bad Name').value()[0].startsWith('a lowercase RFC 1123 label must')",
         "format.named('uuid').value() == format.uuid() && !format.named('other').hasValue()",
         "!format.uuid().validate('123e4567-e89b-12d3-a456-426614174000').hasValue()",
         "format.uuid().validate('x').value() == ['does not match the UUID format']",
         "format.uri().validate('x').value() == ['parse \"x\": invalid URI for request']",
-        "format.byte().validate('aGVsbG8').value() == ['invalid base64'] && !format.byte().validate('aGVsbG8=').hasValue()",
+        "format.byte().validate('aGVsbG8').value() == ['invalid base64']",
+        "!format.byte().validate('aGVsbG8=').hasValue()",
         "format.date().validate('2026-02-30').value() == ['invalid date']",
         "format.datetime().validate('2026-01-32T00:00:00Z').value() == ['invalid datetime']",
         "!format.qualifiedName().validate('apiextensions.k8s.io/v1beta1').hasValue()",
-        "!format.dns1123LabelPrefix().validate('my-prefix-').hasValue() && !format.labelValue().validate('').hasValue()",
+        "!format.dns1123LabelPrefix().validate('my-prefix-').hasValue()",
+        "!format.labelValue().validate('').hasValue()",
         "!format.dns1035LabelPrefix().validate('a-').hasValue() && format.dns1035Label().validate('1').hasValue()",
         "!format.dns1123SubdomainPrefix().validate('my.sub.').hasValue() == false",
         "!format.dns1123Subdomain().validate('example.com').hasValue()",
@@ -326,12 +332,12 @@ def test_libraries_beyond_kubernetes(expression: str, value: Any) -> None:
 
 @pytest.mark.parametrize("text", ["aGVsbG8===", "a", "aG_", "aG=VsbG8"])
 def test_what_is_no_base64(text: str) -> None:
-    with pytest.raises(EvalError, match="^illegal base64 data at input byte"):
+    with pytest.raises(EvalError, match=r"^illegal base64 data at input byte"):
         evaluate(f"base64.decode('{text}')", ALL)
 
 
 def test_overflow_of_absolute_values_and_shifts_back() -> None:
-    with pytest.raises(EvalError, match="^integer overflow$"):
+    with pytest.raises(EvalError, match=r"^integer overflow$"):
         evaluate("math.abs(-9223372036854775807 - 1)", ALL)
     with pytest.raises(EvalError, match=r"^math\.bitShiftLeft\(\) negative offset: -1$"):
         evaluate("math.bitShiftLeft(1, -1)", ALL)

@@ -76,20 +76,26 @@ def test_what_kubernetes_writes(text: str, arguments: list[Any], written: str) -
         (
             "%.3",
             [1],
-            "could not parse formatting clause: error while parsing precision: "
-            "could not find end of precision specifier",
+            (
+                "could not parse formatting clause: error while parsing precision: "
+                "could not find end of precision specifier"
+            ),
         ),
         (
             "%.f",
             [1.0],
-            "could not parse formatting clause: error while parsing precision: "
-            'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax',
+            (
+                "could not parse formatting clause: error while parsing precision: "
+                'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
+            ),
         ),
         (
             "%.1001f",
             [1.0],
-            "could not parse formatting clause: error while parsing precision: "
-            "precision 1001 exceeds maximum allowed precision 1000",
+            (
+                "could not parse formatting clause: error while parsing precision: "
+                "precision 1001 exceeds maximum allowed precision 1000"
+            ),
         ),
         (
             "%b",
@@ -105,16 +111,20 @@ def test_what_kubernetes_writes(text: str, arguments: list[Any], written: str) -
         (
             "%x",
             [1.5],
-            "error during formatting: only integers, byte buffers, and strings can be formatted as hex, "
-            "was given double",
+            (
+                "error during formatting: only integers, byte buffers, and strings can be formatted as hex, "
+                "was given double"
+            ),
         ),
         ("%f", [1], "error during formatting: fixed-point clause can only be used on doubles, was given int"),
         ("%e", ["x"], "error during formatting: scientific clause can only be used on doubles, was given string"),
         (
             "%s",
             [Optional(1)],
-            "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, "
-            "lists, types, durations, and timestamps, was given optional_type",
+            (
+                "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, "
+                "maps, lists, types, durations, and timestamps, was given optional_type"
+            ),
         ),
         ("%s", [[Optional(1)]], "error during formatting: no formatting function for optional_type"),
         ("%d %a", ["x", 1], "error during formatting: decimal clause can only be used on integers, was given string"),
@@ -145,7 +155,7 @@ def test_what_later_versions_write(text: str, arguments: list[Any], written: str
 
 
 def test_what_later_versions_cannot_write() -> None:
-    with pytest.raises(EvalError, match="octal clause can only be used on ints and uints, was given double$"):
+    with pytest.raises(EvalError, match=r"octal clause can only be used on ints and uints, was given double$"):
         plain("%o", [1.5])
 
 
