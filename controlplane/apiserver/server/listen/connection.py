@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
@@ -23,7 +23,10 @@ from controlplane.apiserver.server.listen.sink import ConnectionSink
 from controlplane.base import logs
 
 if TYPE_CHECKING:
+    from aiohttp._websocket.reader import WebSocketReader
+
     from controlplane.apiserver.server.listen.direct import DirectRoad
+    from controlplane.apiserver.server.listen.frames import FrameReader
 
 __all__ = ["Connection", "ConnectionServer"]
 
@@ -96,6 +99,10 @@ class Connection(RequestHandler):
     def under_way(self) -> None:
         """A request goes on in a task: a shutdown waits for it."""
         self._request_in_progress = True
+
+    def take_frames(self, reader: FrameReader) -> None:
+        """Give all that comes from now on to ``reader``: HTTP is over on this connection."""
+        self.set_parser(cast("WebSocketReader", reader))
 
     def request_ended(self) -> None:
         """Tell a shutdown that waits."""
