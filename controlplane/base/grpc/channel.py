@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Final
 
 from controlplane.base.grpc.call import Stream
-from controlplane.base.grpc.connection import Connection
+from controlplane.base.grpc.connection import KEEPALIVE, Connection, Keepalive
 from controlplane.base.grpc.headers import request_block, timeout_text
 from controlplane.base.grpc.status import Code, RpcError
 from controlplane.base.tasks import Owner
@@ -42,9 +42,10 @@ class Channel:
         context: TLS to speak, made for clients and offering ``h2``; None: none.
     """
 
-    def __init__(self, target: str, context: ssl.SSLContext | None) -> None:
+    def __init__(self, target: str, context: ssl.SSLContext | None, keepalive: Keepalive = KEEPALIVE) -> None:
         host, _, port = target.rpartition(":")
         self._target, self._host, self._port, self._context = target, host.strip("[]"), int(port), context
+        self._keepalive = keepalive
         self._scheme = "https" if context else "http"
         self._owner = Owner("grpc.channel")
         self._current: Connection | None = None
@@ -151,7 +152,7 @@ class Channel:
     async def _attempt(self) -> Connection:
         async with asyncio.timeout(CONNECT_SECONDS):
             _, connection = await asyncio.get_running_loop().create_connection(
-                lambda: Connection(self._left),
+                lambda: Connection(self._left, self._keepalive),
                 self._host,
                 self._port,
                 ssl=self._context,

@@ -15,7 +15,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from struct import Struct
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from controlplane.base.grpc.call import STREAM_WINDOW_BYTES, Call, Stream, Unary
 from controlplane.base.grpc.frames import (
@@ -47,16 +47,22 @@ from controlplane.base.grpc.messages import prefixed
 from controlplane.base.grpc.sending import DEFAULT_WINDOW_BYTES, Sender
 from controlplane.base.grpc.status import Code, RpcError, from_http, from_reset, from_trailers
 
-__all__ = ["CONNECTION_WINDOW_BYTES", "KEEPALIVE_SECONDS", "KEEPALIVE_TIMEOUT_SECONDS", "Connection"]
+__all__ = ["CONNECTION_WINDOW_BYTES", "KEEPALIVE", "Connection", "Keepalive"]
 
 CONNECTION_WINDOW_BYTES: Final = 1 << 28
 """For all streams together; credited as data arrive, so that a stream nobody reads holds up no other."""
 
-KEEPALIVE_SECONDS: Final = 10.0
-"""A ping after this silence while there are calls, and the connection is dead after ``KEEPALIVE_TIMEOUT_SECONDS`` more.
-etcd's servers drop clients that ping more often than every 5 s, or without a call."""
 
-KEEPALIVE_TIMEOUT_SECONDS: Final = 5.0
+class Keepalive(NamedTuple):
+    """A ping after ``seconds`` of silence while there are calls, and the connection is dead after ``timeout_seconds``
+    more without any sign of life."""
+
+    seconds: float = 10.0
+    timeout_seconds: float = 5.0
+
+
+KEEPALIVE: Final = Keepalive()
+"""etcd's servers drop clients that ping more often than every 5 s, or without a call."""
 
 MAX_STREAM_ID: Final = 2**31 - 1
 MAX_UNREAD_REPLIES: Final = 1_000
@@ -81,9 +87,9 @@ class Connection(asyncio.Protocol):
         on_unusable: called once, when no further call can begin here, with why.
     """
 
-    def __init__(self, on_unusable: Callable[[Connection, str], None]) -> None:
+    def __init__(self, on_unusable: Callable[[Connection, str], None], keepalive: Keepalive = KEEPALIVE) -> None:
         loop = asyncio.get_running_loop()
-        self._loop = loop
+        self._loop, self._keepalive = loop, keepalive
         self._on_unusable = on_unusable
         self.settled: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
@@ -99,7 +105,7 @@ class Connection(asyncio.Protocol):
         self._ended = ""
         self._heard_at = loop.time()
         self._pinged = False
-        self._keepalive: asyncio.TimerHandle | None = None
+        self._watchdog: asyncio.TimerHandle | None = None
         self._paused = False
         self._unread_replies = 0
         self._transport: asyncio.Transport
@@ -218,7 +224,7 @@ class Connection(asyncio.Protocol):
         window = _U32.pack(CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW_BYTES)
         settings = frame(SETTINGS, 0, 0, settings_payload(_SETTINGS))
         self._transport.write(PREFACE + settings + frame(WINDOW_UPDATE, 0, 0, window))
-        self._keepalive = self._loop.call_later(KEEPALIVE_SECONDS, self._keep_alive)
+        self._watchdog = self._loop.call_later(self._keepalive.seconds, self._keep_alive)
 
     def data_received(self, data: bytes) -> None:
         self._heard_at = self._loop.time()
@@ -252,18 +258,18 @@ class Connection(asyncio.Protocol):
 
     def _keep_alive(self) -> None:
         silence = self._loop.time() - self._heard_at
-        wait = KEEPALIVE_SECONDS
+        wait = self._keepalive.seconds
         if self._calls:
-            if self._pinged and silence >= KEEPALIVE_TIMEOUT_SECONDS:
+            if self._pinged:  # and nothing has come since
                 self._end(None, f"no sign of life for {silence:.0f} s")
                 return
-            if silence >= KEEPALIVE_SECONDS:
+            if silence >= wait:
                 self._pinged = True
                 self._sender.write(frame(PING, 0, 0, _KEEPALIVE_PING))
-                wait = KEEPALIVE_TIMEOUT_SECONDS
+                wait = self._keepalive.timeout_seconds
             else:
-                wait = KEEPALIVE_SECONDS - silence
-        self._keepalive = self._loop.call_later(wait, self._keep_alive)
+                wait -= silence
+        self._watchdog = self._loop.call_later(wait, self._keep_alive)
 
     def _unusable(self, why: str) -> None:
         """No further call begins here; those that wait go elsewhere, those that are open go on."""
@@ -280,12 +286,13 @@ class Connection(asyncio.Protocol):
         if self._ended:
             return
         self._ended = why
-        if self._keepalive is not None:
-            self._keepalive.cancel()
+        if self._watchdog is not None:
+            self._watchdog.cancel()
         if not self.settled.done():
             self.settled.set_exception(ConnectionError(why))
             self.settled.exception()  # heard, whether or not somebody waits
         if code is None:
+            self._sender.drop()
             self._transport.abort()
         else:
             self._sender.write(frame(GOAWAY, 0, 0, _U32.pack(0) + _U32.pack(code)))

@@ -47,6 +47,10 @@ class Sender:
             out, self._out = self._out, []
             self._transport.write(b"".join(out))
 
+    def drop(self) -> None:
+        """Nobody takes what waits any more."""
+        self._out = []
+
     def data(self, call: Call, data: bytes, *, end: bool, after: bytes = b"") -> None:
         """Send a call's data, as the last of it with ``end``; ``after``: frames that go before them."""
         size = len(data)
