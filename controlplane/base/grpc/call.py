@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from math import inf
 from typing import Final, Protocol
 
 from controlplane.base.grpc.messages import PREFIX_BYTES, MessageReader, prefixed
@@ -28,15 +29,17 @@ class Carrier(Protocol):
 
 
 class Call:
-    """State that all calls have. ``stream_id`` 0: waits for its turn. ``ended``: nothing more will be received.
+    """State that all calls have.
 
-    ``answered``: the response's first header block has come. ``sent_end``: our side is closed. ``pending``: what
-    flow control holds back, ``pending_end``: our side closes after it.
+    ``stream_id`` 0: waits for its turn. ``deadline``: in monotonic seconds. ``answered``: the response's first header
+    block has come. ``ended``: nothing more will be received. ``sent_end``: our side is closed. ``pending``: what flow
+    control holds back; ``pending_end``: our side closes after it. ``held_bytes``: what has come and is not read.
     """
 
     __slots__ = (
         "answered",
         "block",
+        "deadline",
         "ended",
         "held_bytes",
         "pending",
@@ -51,6 +54,7 @@ class Call:
     def __init__(self, block: bytes) -> None:
         self.block = block
         self.stream_id = 0
+        self.deadline = inf
         self.answered = self.ended = self.sent_end = self.pending_end = False
         self.pending = b""
         self.reader = MessageReader()
@@ -72,15 +76,14 @@ class Call:
 
 
 class Unary(Call):
-    """A call with one response. ``timer``: its deadline."""
+    """A call with one response."""
 
-    __slots__ = ("done", "message", "timer")
+    __slots__ = ("done", "message")
 
     def __init__(self, block: bytes, done: asyncio.Future[bytes]) -> None:
         super().__init__(block)
         self.done = done
         self.message: bytes | None = None
-        self.timer: asyncio.TimerHandle | None = None
 
     def take(self, data: bytes) -> None:
         for message in self.reader.feed(data):
@@ -90,8 +93,6 @@ class Unary(Call):
 
     def end(self, error: RpcError | None) -> None:
         self.ended = True
-        if self.timer is not None:
-            self.timer.cancel()
         if self.done.done():
             return
         if error is not None:

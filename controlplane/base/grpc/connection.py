@@ -15,9 +15,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from struct import Struct
+from time import monotonic
 from typing import Final, NamedTuple, cast
 
 from controlplane.base.grpc.call import STREAM_WINDOW_BYTES, Call, Stream, Unary
+from controlplane.base.grpc.expiry import Expiry
 from controlplane.base.grpc.frames import (
     ACK,
     CONTINUATION,
@@ -105,6 +107,7 @@ class Connection(asyncio.Protocol):
         self._ended = ""
         self._heard_at = loop.time()
         self._pinged = False
+        self._expiry = Expiry(loop, lambda: (*self._calls.values(), *self._waiting), self._expire)
         self._watchdog: asyncio.TimerHandle | None = None
         self._paused = False
         self._unread_replies = 0
@@ -116,8 +119,10 @@ class Connection(asyncio.Protocol):
     def unary(self, block: bytes, message: bytes, seconds: float) -> Unary:
         """Begin a call; the answer is its ``done``."""
         call = Unary(block, self._loop.create_future())
-        call.timer = self._loop.call_later(seconds, self._expire, call)
+        call.deadline = monotonic() + seconds
         self._begin(call, prefixed(message), end=True)
+        if not call.ended:
+            self._expiry.watch(call.deadline)
         return call
 
     def stream(self, block: bytes) -> Stream:
@@ -286,6 +291,7 @@ class Connection(asyncio.Protocol):
         if self._ended:
             return
         self._ended = why
+        self._expiry.stop()
         if self._watchdog is not None:
             self._watchdog.cancel()
         if not self.settled.done():
