@@ -9,8 +9,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
-from controlplane.apimachinery.codec.protobuf import DELETE_OPTIONS, MalformedProtobuf, Message, decode_envelope
+from controlplane.apimachinery.codec.json import MalformedJSON, TooDeep, dumps, loads
+from controlplane.apimachinery.codec.protobuf.envelope import open_envelope
+from controlplane.apimachinery.codec.protobuf.meta import DELETE_OPTIONS
+from controlplane.apimachinery.codec.protobuf.wire import MalformedProtobuf
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.decode import DecodeError, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
@@ -41,6 +43,14 @@ _SHOWN_BYTES = 30
 _YAML_ON_LOOP_BYTES = 2048
 """YAML up to this length is converted on the loop: two milliseconds."""
 
+_PROTOBUF_ON_LOOP_BYTES = 16384
+"""The same of protobuf."""
+_NO_MESSAGE = (
+    "object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be encoded to "
+    "a protobuf message"
+)
+"""Of a kind that has no protobuf form: upstream's words for custom resources."""
+
 Warn = Callable[[str], None]
 
 
@@ -63,26 +73,70 @@ async def read_body(request: Request) -> bytes:
         raise request_entity_too_large(str(error)) from error
 
 
-async def read_document(request: Request, message: Message | None = None) -> Document:
-    """The body as JSON; YAML is converted, in a thread if it is long, since that takes a millisecond a kilobyte.
-
-    ``message``: the body's protobuf form, if it has one.
+async def read_document(request: Request, served: Served) -> Document:
+    """The body as JSON; YAML and protobuf are converted, in a thread if they are long, since that takes a millisecond
+    for a kilobyte of YAML or ten of protobuf.
 
     Raises:
         APIError: 413, 415. Malformed JSON is found only when it is decoded, malformed YAML and protobuf here, as 400.
     """
-    content_type = request.headers.get("Content-Type")
-    if message is not None and is_protobuf(content_type):
-        try:
-            return Document(dumps(decode_envelope(await read_body(request), message)), ())
-        except MalformedProtobuf as error:
-            raise bad_request(str(error)) from error
-    media_type = body_type(content_type)
+    if is_protobuf(request.headers.get("Content-Type")):
+        return Document(await _convert(_json_of_protobuf, await read_body(request), served), ())
+    return await _read_text(request)
+
+
+async def _read_text(request: Request) -> Document:
+    media_type = body_type(request.headers.get("Content-Type"))
     raw = await read_body(request)
     if media_type == JSON or _is_json(raw):
         return Document(raw, ())
     value, repeated = await _parse_yaml(raw)
     return Document(dumps(value), tuple(repeated))
+
+
+async def _convert(convert: Callable[[bytes, Served], bytes], raw: bytes, served: Served) -> bytes:
+    if len(raw) > _PROTOBUF_ON_LOOP_BYTES:
+        return await asyncio.to_thread(convert, raw, served)
+    return convert(raw, served)
+
+
+def _json_of_protobuf(raw: bytes, served: Served) -> bytes:
+    """Convert a protobuf body. One of another kind than the served one is not read: it is refused by what it says of
+    itself.
+
+    Raises:
+        APIError: 400.
+    """
+    gvk, message = served.gvk, served.version.message
+    try:
+        envelope = open_envelope(raw)
+    except MalformedProtobuf as error:
+        why = f"{error} ({_summary(raw)})"
+        raise bad_request(f"the object provided is unrecognized (must be of type {gvk.kind}): {why}") from error
+    obj: Obj = {"kind": envelope.kind or gvk.kind, "apiVersion": envelope.api_version or gvk.api_version}
+    if obj != {"kind": gvk.kind, "apiVersion": gvk.api_version}:
+        return dumps(obj)
+    if message is None:
+        raise bad_request(cannot_be_handled(gvk, _NO_MESSAGE))
+    try:
+        return dumps({**obj, **message.decode(envelope.message)})
+    except (MalformedProtobuf, TooDeep) as error:
+        raise bad_request(cannot_be_handled(gvk, str(error))) from error
+
+
+def _options_of_protobuf(raw: bytes) -> Obj:
+    """Delete options from a protobuf body.
+
+    Raises:
+        APIError: 400.
+    """
+    try:
+        envelope = open_envelope(raw)
+        options = DELETE_OPTIONS.decode(envelope.message)
+    except MalformedProtobuf as error:
+        raise bad_request(str(error)) from error
+    named = {"kind": envelope.kind, "apiVersion": envelope.api_version}
+    return {**{name: value for name, value in named.items() if value}, **options}
 
 
 async def read_yaml(request: Request) -> tuple[Any, list[str]]:
@@ -114,9 +168,7 @@ async def _parse_yaml(raw: bytes) -> tuple[Any, list[str]]:
 async def read_object(request: Request, served: Served, directive: str) -> Obj:
     """The body as a new object of the served kind; ``directive`` is the fieldValidation. Raises as ``read_document``
     and ``decode_object``."""
-    return decode_object(
-        await read_document(request, served.version.message), served, directive, request.warnings.append
-    )
+    return decode_object(await read_document(request, served), served, directive, request.warnings.append)
 
 
 def decode_object(document: Document, served: Served, directive: str, warn: Warn) -> Obj:
@@ -193,9 +245,12 @@ async def read_delete_options(request: Request) -> DeleteRequest:
     Raises:
         APIError: 400, 413, 415, 422.
     """
-    if not await read_body(request):
+    raw = await read_body(request)
+    if not raw:
         return delete_options_from_query(request.query)
-    document = await read_document(request, DELETE_OPTIONS)
+    if is_protobuf(request.headers.get("Content-Type")):
+        return delete_options_from_body(_options_of_protobuf(raw))
+    document = await _read_text(request)
     try:
         value = loads(document.json)
     except MalformedJSON as error:

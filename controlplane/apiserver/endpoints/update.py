@@ -29,7 +29,7 @@ async def update(services: Services, request: Request, target: Target, answer: A
         APIError: a body that cannot be read, is another kind or has another name; bad options; and all that the
             registry refuses.
     """
-    document = await read_document(request, target.served.version.message)
+    document = await read_document(request, target.served)
     options = write_options(request.query, "UpdateOptions")
     served = target.served
     warn = request.warnings.append

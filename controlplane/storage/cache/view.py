@@ -14,6 +14,7 @@ from controlplane.apimachinery.codec.json import loads
 from controlplane.apimachinery.codec.objects import encode_stored, splice_revision
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.resource import Resource
+from controlplane.storage.api import Encoding
 from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.entry import RAW, Entry
 from controlplane.storage.cache.intake import Intake
@@ -105,6 +106,24 @@ class View:
             return entry.data
         return self._derived(entry, version)
 
+    def encoded(self, entry: Entry, version: str, encoding: Encoding | None) -> bytes:
+        """The bytes of an entry in a served version, in an encoding (None: JSON). Made once, and kept on the entry.
+
+        Raises:
+            Unreadable: the stored value cannot be read, or has no such form.
+        """
+        if encoding is None:
+            return self.served(entry, version)
+        key = f"{self._api_versions[version]};{encoding.name}"
+        made = self._known(entry).get(key)
+        if made is None:
+            try:
+                made = encoding.encode(self.served(entry, version))
+            except ValueError as error:
+                raise Unreadable(entry.key, str(error)) from error
+            entry.forms = (self.resource.generation, {**self._known(entry), key: made})
+        return made
+
     def served_as_kept(self, entries: Sequence[Entry], version: str) -> list[bytes] | None:
         """The bytes of many entries at once, if all are served as they are kept; else None."""
         api_version = self._api_versions[version]
@@ -135,8 +154,7 @@ class View:
         stored, wanted = entry.origin.api_version, self._api_versions[version]
         if self._as_stored and stored == wanted:
             return entry.data
-        generation = self.resource.generation
-        known = entry.forms[1] if entry.forms is not None and entry.forms[0] == generation else {}
+        known = self._known(entry)
         if wanted in known:
             form = known[wanted]
             return entry.data if form is None else form
@@ -144,8 +162,13 @@ class View:
         if not known and data is entry.data:
             entry.forms = self._as_kept[wanted]  # one for all entries of which this is true
         else:
-            entry.forms = (generation, {**known, wanted: None if data is entry.data else data})
+            entry.forms = (self.resource.generation, {**known, wanted: None if data is entry.data else data})
         return data
+
+    def _known(self, entry: Entry) -> dict[str, bytes | None]:
+        """What is kept on an entry that this generation has made."""
+        forms = entry.forms
+        return forms[1] if forms is not None and forms[0] == self.resource.generation else {}
 
     def to_storage(self, obj: Obj) -> Obj:
         """An object as it is stored."""
