@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from grpc_tools import protoc  # type: ignore[import-untyped]  # ships no types
 
@@ -46,7 +46,7 @@ def empty(name: str) -> Message:
     return made
 
 
-def to_json(message: Message) -> Any:
+def to_json(message: Any) -> Any:
     """What Go's JSON of a message has: empty values are left out of fields that are always there."""
     kind = _kind(message.DESCRIPTOR)
     fields = {field.name: _field_to_json(message, field) for field in message.DESCRIPTOR.fields if _has(message, field)}
@@ -82,8 +82,9 @@ def from_json(name: str, obj: Any) -> Message:
     return message
 
 
-def _kind(descriptor: Descriptor) -> str:
-    return descriptor.name.rpartition("_")[2]
+def _kind(descriptor: Any) -> str:
+    name: str = descriptor.name
+    return name.rpartition("_")[2]
 
 
 def _json_name(kind: str, name: str) -> str:
@@ -96,21 +97,21 @@ def _json_name(kind: str, name: str) -> str:
     return name[0].lower() + name[1:]  # a few are capitalised there and not in JSON
 
 
-def _has(message: Message, field: FieldDescriptor) -> bool:
+def _has(message: Any, field: Any) -> bool:
     return bool(getattr(message, field.name)) if field.is_repeated else message.HasField(field.name)
 
 
-def _is_map(field: FieldDescriptor) -> bool:
+def _is_map(field: Any) -> bool:
     return field.message_type is not None and field.message_type.GetOptions().map_entry
 
 
-def _scalar_to_json(field: FieldDescriptor, value: Any) -> Any:
+def _scalar_to_json(field: Any, value: Any) -> Any:
     if isinstance(value, bytes):
         return b64encode(value).decode()
     return to_json(value) if field.message_type is not None else value
 
 
-def _field_to_json(message: Message, field: FieldDescriptor) -> Any:
+def _field_to_json(message: Any, field: Any) -> Any:
     value = getattr(message, field.name)
     if _is_map(field):
         of = field.message_type.fields_by_name["value"]
@@ -164,7 +165,7 @@ def _fill(message: Any, obj: Any) -> None:
             _fill_field(message, field, given)
 
 
-def _fill_field(message: Any, field: FieldDescriptor, given: Any) -> None:
+def _fill_field(message: Any, field: Any, given: Any) -> None:
     value = getattr(message, field.name)
     if _is_map(field):
         of = field.message_type.fields_by_name["value"]
@@ -186,5 +187,5 @@ def _fill_field(message: Any, field: FieldDescriptor, given: Any) -> None:
         setattr(message, field.name, field.default_value if given is None else _scalar(field, given))
 
 
-def _scalar(field: FieldDescriptor, given: Any) -> Any:
+def _scalar(field: Any, given: Any) -> Any:
     return b64decode(given) if field.type == FieldDescriptor.TYPE_BYTES else given

@@ -182,6 +182,7 @@ SECRETS = Resource(
         default=_default,
         validate=_validate,
         validate_update=_validate_update,
+        checks_metadata=True,
         warnings=_warnings,
         validate_name=name_is_dns_subdomain,
     ),

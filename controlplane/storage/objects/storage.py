@@ -88,6 +88,8 @@ class ObjectStorage:
             return ready
         slices = Slices()
         served: list[bytes] = []
+        if self._view.is_remote:
+            await self._view.ready(own, version)
         for entry in own:
             served.append(self._view.encoded(entry, version, encoding))
             if slices.due():
@@ -96,10 +98,14 @@ class ObjectStorage:
 
     def served_nowait(self, entry: api.Entry, version: str, encoding: Encoding | None = None) -> bytes | None:
         own: Entry = entry  # type: ignore[assignment]  # entries come from this storage
-        return self._view.encoded(own, version, encoding)
+        view = self._view
+        return view.encoded(own, version, encoding) if not view.is_remote or view.is_ready(own, version) else None
 
     async def decode(self, entry: api.Entry, version: str) -> Obj:
-        return self._view.decode(entry, version)  # type: ignore[arg-type]  # entries come from this storage
+        own: Entry = entry  # type: ignore[assignment]  # entries come from this storage
+        if self._view.is_remote:
+            await self._view.ready((own,), version)
+        return self._view.decode(own, version)
 
     async def create(self, key: Key, obj: Obj, *, ttl_seconds: int = 0) -> Entry:
         return await self._writer.create(self.store_key(key), obj, ttl_seconds=ttl_seconds)

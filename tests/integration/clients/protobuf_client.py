@@ -3,7 +3,7 @@ that prefer it do."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple
 
 from tests.integration.plane import Plane
@@ -97,7 +97,7 @@ class ProtobufClient:
         raw = from_json(reference, obj).SerializeToString()
         return await self.call(method, path, wrap(obj["apiVersion"], obj["kind"], raw))
 
-    async def watch(self, path: str, *, accept: str = f"{PROTOBUF};stream=watch") -> AsyncIterator[tuple[str, Answer]]:
+    async def watch(self, path: str, *, accept: str = f"{PROTOBUF};stream=watch") -> AsyncGenerator[tuple[str, Answer]]:
         """The events of a watch, by their types."""
         url = self._plane.running.url + path
         async with self._plane.http.get(url, ssl=self._plane.admin_tls, headers={"Accept": accept}) as response:
