@@ -104,5 +104,10 @@ CONFIGMAPS = Resource(
             columns=(NAME, Column(name="Data", cell=_data_count, description="How many keys it has."), AGE),
         ),
     ),
-    strategy=Strategy(validate=_validate, validate_update=_validate_update, validate_name=name_is_dns_subdomain),
+    strategy=Strategy(
+        validate=_validate,
+        validate_update=_validate_update,
+        checks_metadata=True,
+        validate_name=name_is_dns_subdomain,
+    ),
 )

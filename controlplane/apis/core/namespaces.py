@@ -183,6 +183,7 @@ NAMESPACES = Resource(
         prepare_for_update=_keep("spec", "status"),
         validate=_validate,
         validate_update=_validate_update,
+        checks_metadata=True,
         canonicalize=_label_with_name,  # again, for a name that was generated after the defaults
         validate_name=name_is_dns_label,
         held=_held,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
+from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.codec.protobuf import DELETE_OPTIONS, MalformedProtobuf, Message, decode_envelope
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.decode import DecodeError, cannot_be_handled, strict_error
@@ -27,7 +28,6 @@ __all__ = [
     "decode_applied",
     "decode_object",
     "decode_patched",
-    "parse_json",
     "read_body",
     "read_delete_options",
     "read_document",
@@ -40,6 +40,9 @@ _SHOWN_BYTES = 30
 
 _YAML_ON_LOOP_BYTES = 2048
 """YAML up to this length is converted on the loop: two milliseconds."""
+
+_TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+"""Into what Go reads kind and version, as it prints it."""
 
 Warn = Callable[[str], None]
 
@@ -85,8 +88,8 @@ async def read_document(request: Request, message: Message | None = None) -> Doc
     return Document(dumps(value), tuple(repeated))
 
 
-async def read_yaml(request: Request) -> tuple[Any, list[str]]:
-    """The body as a value, JSON or YAML, and its repeated keys in the words for YAML.
+async def read_yaml(request: Request, *, prefix: str) -> tuple[Any, list[str]]:
+    """The body as a value, JSON or YAML, and its repeated keys in the words for YAML. ``prefix``: of the error.
 
     Raises:
         APIError: 400, 413.
@@ -95,11 +98,11 @@ async def read_yaml(request: Request) -> tuple[Any, list[str]]:
     try:
         value, repeated = merge_duplicates(raw, loads(raw))
     except MalformedJSON:
-        return await _parse_yaml(raw)
-    return await _parse_yaml(raw) if repeated else (value, [])
+        return await _parse_yaml(raw, prefix)
+    return await _parse_yaml(raw, prefix) if repeated else (value, [])
 
 
-async def _parse_yaml(raw: bytes) -> tuple[Any, list[str]]:
+async def _parse_yaml(raw: bytes, prefix: str = "") -> tuple[Any, list[str]]:
     """Parse YAML, in a thread if it is long. Raises APIError 400."""
     from controlplane.apimachinery.codec import yaml  # late, as in client.encoding
 
@@ -108,7 +111,7 @@ async def _parse_yaml(raw: bytes) -> tuple[Any, list[str]]:
             return await asyncio.to_thread(yaml.loads_strict, raw)
         return yaml.loads_strict(raw)
     except MalformedJSON as error:
-        raise bad_request(f"error converting YAML to JSON: {error}") from error
+        raise bad_request(f"{prefix}error converting YAML to JSON: {error}") from error
 
 
 async def read_object(request: Request, served: Served, directive: str) -> Obj:
@@ -132,8 +135,11 @@ def decode_object(document: Document, served: Served, directive: str, warn: Warn
         value, problems = merge_duplicates(raw, loads(raw))
     except MalformedJSON as error:
         raise _unrecognized(served, raw, str(error)) from error
-    if not isinstance(value, dict):
-        raise _unrecognized(served, raw, "json: cannot unmarshal into Go value of type struct")
+    if value is None and served.resource.native:
+        value = {}
+    why = _untyped(value)
+    if why:
+        raise _unrecognized(served, raw, why)
     _check_kind(value, served, raw)
     try:
         problems = [*document.problems, *problems, *_decode(value, served)]
@@ -143,9 +149,10 @@ def decode_object(document: Document, served: Served, directive: str, warn: Warn
         raise bad_request(cannot_be_handled(served.gvk, strict_error(problems)))
     if directive == "Warn":
         _warn_all(problems, warn)
-    _set_type(value, served)
-    served.resource.strategy.default(value)
-    return value
+    obj: Obj = value
+    _set_type(obj, served)
+    served.resource.strategy.default(obj)
+    return obj
 
 
 def decode_patched(
@@ -201,20 +208,9 @@ async def read_delete_options(request: Request) -> DeleteRequest:
     except MalformedJSON as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
     if not isinstance(value, dict):
-        raise bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value")
+        why = f"json: cannot unmarshal {json_kind(value)} into Go value of type {_TYPE_META}"
+        raise bad_request(f"couldn't get version/kind; json parse error: {why}")
     return delete_options_from_body(value)
-
-
-def parse_json(raw: bytes) -> tuple[Any, list[str]]:
-    """A JSON document and its repeated fields.
-
-    Raises:
-        APIError: 400.
-    """
-    try:
-        return merge_duplicates(raw, loads(raw))
-    except MalformedJSON as error:
-        raise bad_request(f"error decoding patch: {error}") from error
 
 
 def _is_json(raw: bytes) -> bool:
@@ -235,6 +231,16 @@ def _decode(value: Obj, served: Served) -> list[str]:
     if reset:
         value["metadata"]["managedFields"] = [{}]
     return unknown
+
+
+def _untyped(value: Any) -> str:
+    """Why Go cannot read kind and version from a value; ``""`` if it can."""
+    if not isinstance(value, dict):
+        return f"json: cannot unmarshal {json_kind(value)} into Go value of type {_TYPE_META}"
+    for name in ("apiVersion", "kind"):
+        if not isinstance(given := value.get(name), (str, type(None))):
+            return f"json: cannot unmarshal {json_kind(given)} into Go struct field .{name} of type string"
+    return ""
 
 
 def _unrecognized(served: Served, raw: bytes, why: str) -> APIError:

@@ -24,7 +24,7 @@ from controlplane.storage.cache.translate import EVENT_ERRORS, event_error
 if TYPE_CHECKING:
     from controlplane.storage.cache.watcher import Watcher
 
-__all__ = ["Channel"]
+__all__ = ["Bell", "Channel"]
 
 log = logs.get(__name__)
 
@@ -154,3 +154,15 @@ class Channel:
     def _fail(self, line: bytes, revision: int) -> None:
         self._append((line, b"ERROR", b""), revision)
         self.failed = True
+
+
+class Bell(Channel):
+    """For objects that somebody else converts: changes are not framed here, in the step that applies them. The watchers
+    leave, and catch up by themselves, in revision order and as fast as the conversion goes."""
+
+    __slots__ = ()
+
+    def take(self, change: Change, memo: Memo) -> None:
+        if self.selection.admits(change.key):
+            for watcher in list(self.watchers):
+                watcher.recall()

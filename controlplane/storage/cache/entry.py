@@ -59,9 +59,13 @@ class Entry:
         self.forms: tuple[str, dict[str, bytes | None]] | None = None
 
     def at_revision(self, revision: int) -> Entry:
-        """The same state under another resource version: what a deletion at ``revision`` reports."""
+        """The same state under another resource version: what a deletion at ``revision`` reports. Forms come along."""
         now, then = b'"resourceVersion":"%d"' % revision, b'"resourceVersion":"%d"' % self.mod_revision
-        return Entry(self.key, self.data.replace(then, now, 1), revision, self.create_revision, self.origin)
+        later = Entry(self.key, self.data.replace(then, now, 1), revision, self.create_revision, self.origin)
+        if self.forms is not None:
+            generation, forms = self.forms
+            later.forms = generation, {v: data and data.replace(then, now, 1) for v, data in forms.items()}
+        return later
 
     def __repr__(self) -> str:
         return f"Entry({self.key.decode(errors='replace')} @{self.mod_revision})"

@@ -9,6 +9,7 @@ Filtered: entering the selection is ADDED, leaving it is DELETED, with the old s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from controlplane.apimachinery.codec.json import dumps
@@ -72,6 +73,25 @@ class Selection:
         scope = self.scope
         in_scope = key.startswith(scope) if scope[-1] == 0x2F else key == scope
         return in_scope and (not self._suffix or key.endswith(self._suffix))
+
+    async def ready(self, changes: Sequence[Change]) -> None:
+        """Have all states converted that frames of these changes are made from.
+
+        Raises:
+            ConversionFailed, Unreadable.
+        """
+        states: list[Entry] = []
+        for change in changes:
+            if self.admits(change.key):
+                if change.entry is not None:
+                    states.append(change.entry)
+                if (
+                    change.prev is not None
+                    and not change.prev.origin.poison
+                    and (change.entry is None or not self._all)
+                ):
+                    states.append(change.prev)
+        await self.view.ready(states, self.version)
 
     def matches(self, entry: Entry) -> bool:
         """Whether an entry whose key is admitted is selected. Raises Unreadable."""

@@ -86,6 +86,8 @@ class ObjectStorage:
             return ready
         slices = Slices()
         served: list[bytes] = []
+        if self._view.is_remote:
+            await self._view.ready(own, version)
         for entry in own:
             served.append(self._view.served(entry, version))
             if slices.due():
@@ -93,10 +95,15 @@ class ObjectStorage:
         return served
 
     def served_nowait(self, entry: api.Entry, version: str) -> bytes | None:
-        return self._view.served(entry, version)  # type: ignore[arg-type]  # entries come from this storage
+        own: Entry = entry  # type: ignore[assignment]  # entries come from this storage
+        view = self._view
+        return view.served(own, version) if not view.is_remote or view.is_ready(own, version) else None
 
     async def decode(self, entry: api.Entry, version: str) -> Obj:
-        return self._view.decode(entry, version)  # type: ignore[arg-type]  # entries come from this storage
+        own: Entry = entry  # type: ignore[assignment]  # entries come from this storage
+        if self._view.is_remote:
+            await self._view.ready((own,), version)
+        return self._view.decode(own, version)
 
     async def create(self, key: Key, obj: Obj, *, ttl_seconds: int = 0) -> Entry:
         return await self._writer.create(self.store_key(key), obj, ttl_seconds=ttl_seconds)
