@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from controlplane.apimachinery.codec.protobuf import Message
+from controlplane.apimachinery.codec.protobuf.message import Message
 from controlplane.apimachinery.duration import human_age
 from controlplane.apimachinery.identity import GVK, GVR, GroupResource, Obj
 from controlplane.apimachinery.schema.decode import ObjectDecoder
