@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from controlplane.cel.functions import Overload
 
 __all__ = [
+    "UNFOLDED",
     "Call",
     "Comprehension",
     "Const",
@@ -29,14 +30,24 @@ __all__ = [
 ]
 
 
-class Expr:
-    """Any node."""
+class Unfolded:
+    """The mark of a node that nobody has tried to evaluate beforehand."""
 
-    __slots__ = ("position", "type")
+    __slots__ = ()
+
+
+UNFOLDED = Unfolded()
+
+
+class Expr:
+    """Any node. ``folded`` is the engine's: the value if it is constant, NOT_CONSTANT if not, once that is known."""
+
+    __slots__ = ("folded", "position", "type")
 
     def __init__(self, position: int) -> None:
         self.position = position
         self.type: Type = DYN
+        self.folded: Value = UNFOLDED
 
 
 class Const(Expr):

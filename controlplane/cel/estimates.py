@@ -101,5 +101,9 @@ class Operand(Protocol):
     def size(self) -> Bounds:
         """The computed size, else what the environment says of its path, else UNKNOWN."""
 
+    @property
+    def int_constant(self) -> int | None:
+        """The value of a literal of type int; None of anything else."""
+
     def item(self) -> Operand | None:
         """Of a list: its items (by the path if there is one); None where the type is no list or map."""

@@ -17,6 +17,9 @@ from controlplane.generic.config import Config
 from controlplane.testing.planes import ThreadedPlane, plane_in_thread
 
 HERE = Path(__file__).parent
+FOLDERS = (*sorted((HERE / "scenarios").iterdir()), HERE / "own")
+"""What was recorded, by area; and conversations of our own, whose answers come from upstream's source: each says from
+which file of it."""
 
 WAITING = {
     "delete-propagation-policies": "the garbage collector",
@@ -49,9 +52,8 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadedPlane]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("area", sorted(p.name for p in (HERE / "scenarios").iterdir()))
-def test_conversations_are_answered_as_by_the_reference(plane: ThreadedPlane, area: str) -> None:
-    folder = HERE / "scenarios" / area
+@pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
+def test_conversations_are_answered_as_by_the_reference(plane: ThreadedPlane, folder: Path) -> None:
     command = ["check", "--kubeconfig", str(plane.kubeconfig), "--jobs", "2", str(folder)]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(HERE / "golden.py"), *command],

@@ -10,6 +10,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 
+from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import timeout
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
@@ -30,7 +31,16 @@ from controlplane.apiserver.registry.sources import Source
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
-from controlplane.client.negotiation import OBJECT, STREAM, Answer, negotiate, patch_type
+from controlplane.client.negotiation import (
+    OBJECT,
+    STREAM,
+    TEXT_OBJECT,
+    TEXT_STREAM,
+    Answer,
+    Form,
+    negotiate,
+    patch_type,
+)
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import RequestInfo
 
@@ -108,11 +118,10 @@ class APIEndpoints:
         verb = info.verb
         if verb == "patch":
             patch_type(request.headers.get("Content-Type"), native=target.served.resource.native)
-        answer = negotiate(request.headers.get("Accept"), STREAM if verb == "watch" else OBJECT)
+        answer = negotiate(request.headers.get("Accept"), _form(target, verb))
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)
-        projected = target.subresource is not None and target.subresource.projection is not None
-        handler = (PROJECTED_VERBS if projected else _VERBS)[verb]
+        handler = (_VERBS if _projection(target) is None else PROJECTED_VERBS)[verb]
         if verb not in _BOUNDED_VERBS:
             return await handler(self._services, request, target, answer)
         running = self._writes.enter(asyncio.current_task())
@@ -142,6 +151,19 @@ class APIEndpoints:
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""
         return self._services.tables.current.lookup(info.group, info.version, info.resource) is not None
+
+
+def _projection(target: Target) -> Projection | None:
+    return None if target.subresource is None else target.subresource.projection
+
+
+def _form(target: Target, verb: str) -> Form:
+    """What a target can be answered with."""
+    projection = _projection(target)
+    version = target.served.version if projection is None else projection.resource.versions[0]
+    if version.message is not None and target.served.resource.native:
+        return STREAM if verb == "watch" else OBJECT
+    return TEXT_STREAM if verb == "watch" else TEXT_OBJECT
 
 
 def _page_not_found() -> Response:

@@ -14,6 +14,7 @@ from controlplane.apimachinery.codec.json import loads
 from controlplane.apimachinery.codec.objects import encode_stored, splice_revision
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.resource import Resource
+from controlplane.storage.api import Encoding
 from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.entry import RAW, Entry
 from controlplane.storage.cache.intake import Intake
@@ -146,6 +147,24 @@ class View:
         if self._as_stored and entry.origin.api_version == self._api_versions[version]:
             return entry.data
         return self._derived(entry, version)
+
+    def encoded(self, entry: Entry, version: str, encoding: Encoding | None) -> bytes:
+        """The bytes of an entry in a served version, in an encoding (None: JSON). Made once, and kept on the entry.
+
+        Raises:
+            Unreadable: the stored value cannot be read, or has no such form.
+        """
+        if encoding is None:
+            return self.served(entry, version)
+        key = f"{self._api_versions[version]};{encoding.name}"
+        made = self._forms(entry).get(key)
+        if made is None:
+            try:
+                made = encoding.encode(self.served(entry, version))
+            except ValueError as error:
+                raise Unreadable(entry.key, str(error)) from error
+            entry.forms = (self.resource.generation, {**self._forms(entry), key: made})
+        return made
 
     def served_as_kept(self, entries: Sequence[Entry], version: str) -> list[bytes] | None:
         """The bytes of many entries at once, if all are served as they are kept; else None."""

@@ -47,7 +47,7 @@ class Writer:
         plain, result = await self._put(key, plain, obj, expect=ABSENT, ttl_seconds=ttl_seconds)
         if not result.succeeded:
             raise KeyExists(key, revision=result.current.mod_revision if result.current else result.revision)
-        return self._mirror.intake.written(key, plain, result.revision, result.revision)
+        return self._written(key, plain, result.revision, result.revision)
 
     async def update(
         self,
@@ -58,7 +58,7 @@ class Writer:
         ttl_seconds: int,
     ) -> Entry:
         """See ``storage.api.Storage.update``."""
-        intake, is_remote = self._mirror.intake, self._view.is_remote
+        is_remote = self._view.is_remote
         state = self._remembered(key)
         while True:
             state, entry, new = await self._judged(key, state, mutate, version)
@@ -73,7 +73,7 @@ class Writer:
                 continue
             plain, result = await self._put(key, plain, new, expect=entry.mod_revision, ttl_seconds=ttl_seconds)
             if result.succeeded:
-                return intake.written(key, plain, result.revision, entry.create_revision)
+                return self._written(key, plain, result.revision, entry.create_revision)
             state = self._returned(result)
 
     async def delete(self, key: bytes, check: Callable[[Obj, StoredEntry], Awaitable[None]], *, version: str) -> Entry:
@@ -129,6 +129,13 @@ class Writer:
         """The state that a refused transaction found."""
         current = result.current
         return _State(None if current is None else self._mirror.intake.read(current), current=True)
+
+    def _written(self, key: bytes, plain: bytes, revision: int, create_revision: int) -> Entry:
+        """The entry of a write that succeeded: the mirror's own, where it has it already."""
+        entry = self._mirror.image.index.get(key)
+        if entry is not None and entry.mod_revision == revision and entry.origin.api_version:
+            return entry
+        return self._mirror.intake.written(key, plain, revision, create_revision)
 
     def _encoded_as(self, entry: Entry, plain: bytes) -> bool:
         """Whether these are the bytes that are stored."""
