@@ -135,7 +135,7 @@ def test_foreground_asks_for_the_dependents_and_again_when_one_is_gone_or_lets_g
     asked.seen("three", "owner")
     asked.seen("owner")
     asked.take()
-    deletion = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["foregroundDeletion"]}
+    deletion: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["foregroundDeletion"]}
     asked.seen("owner", **deletion)
     assert asked.take() == ["one", "owner", "three", "two"]
     asked.seen("owner", **deletion)
@@ -151,7 +151,7 @@ def test_foreground_asks_for_the_dependents_and_again_when_one_is_gone_or_lets_g
 
 def test_orphaning_is_asked_for_once(asked: Asked) -> None:
     asked.seen("child", "owner")
-    deletion = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["orphan"]}
+    deletion: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["orphan"]}
     asked.seen("owner", **deletion)
     asked.seen("owner", **deletion)
     assert asked.orphans == ["owner"]
