@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from controlplane.apimachinery.status import timeout
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
+from controlplane.apiserver.endpoints.call import call, is_call
+from controlplane.apiserver.endpoints.calls import Calls
 from controlplane.apiserver.endpoints.create import create
 from controlplane.apiserver.endpoints.delete import delete
 from controlplane.apiserver.endpoints.deletecollection import deletecollection
@@ -59,8 +61,8 @@ class APIEndpoints:
 
     Args:
         tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown.
-            ``authorizer`` is asked again where an update creates. ``garbage_collection``: see ``RegistrySettings``.
-            ``min_request_timeout_seconds``: see ``Services``.
+            ``authorizer`` is asked again where an update creates. ``calls``, ``min_request_timeout_seconds``: see
+            ``Services``. ``garbage_collection``: see ``RegistrySettings``.
     """
 
     __slots__ = ("_services", "_settles", "_sources", "_writes")
@@ -71,6 +73,7 @@ class APIEndpoints:
         tables: TableHolder,
         admission: Chain = EMPTY,
         authorizer: Authorizer | None = None,
+        calls: Calls | None = None,
         clock: Clock | None = None,
         min_request_timeout_seconds: float = 1800.0,
         garbage_collection: bool = True,
@@ -89,6 +92,7 @@ class APIEndpoints:
             ),
             admission=admission,
             authorizer=authorizer,
+            calls=calls or {},
             min_request_timeout_seconds=min_request_timeout_seconds,
             random=source,
         )
@@ -111,8 +115,7 @@ class APIEndpoints:
         answer = negotiate(request.headers.get("Accept"), STREAM if verb == "watch" else OBJECT)
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)
-        projected = target.subresource is not None and target.subresource.projection is not None
-        handler = (PROJECTED_VERBS if projected else _VERBS)[verb]
+        handler = _handler(target, verb)
         if verb not in _BOUNDED_VERBS:
             return await handler(self._services, request, target, answer)
         running = self._writes.enter(asyncio.current_task())
@@ -142,6 +145,12 @@ class APIEndpoints:
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""
         return self._services.tables.current.lookup(info.group, info.version, info.resource) is not None
+
+
+def _handler(target: Target, verb: str) -> Verb:
+    if target.subresource is not None and target.subresource.projection is not None:
+        return PROJECTED_VERBS[verb]
+    return call if is_call(target) else _VERBS[verb]
 
 
 def _page_not_found() -> Response:
