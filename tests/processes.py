@@ -141,9 +141,11 @@ def target_of(kubeconfig: Path) -> Target:
 
 
 @contextlib.contextmanager
-def sample_plane(directory: Path, *, store: str = "", flags: tuple[str, ...] = (), port: int = 0) -> Iterator[Plane]:
+def sample_plane(
+    directory: Path, *, store: str = "", flags: tuple[str, ...] = (), port: int = 0, code: Path | None = None
+) -> Iterator[Plane]:
     """Run the sample until the block ends. ``store``: a store URL, by default SQLite in ``directory``; ``port``: the
-    one to listen on, by default any that is free."""
+    one to listen on, by default any that is free; ``code``: the checkout whose code runs, by default this one."""
     port = port or free_port()
     kubeconfig = directory / "admin.conf"
     with (directory / "log.txt").open("ab") as log:
@@ -161,7 +163,8 @@ def sample_plane(directory: Path, *, store: str = "", flags: tuple[str, ...] = (
             ],
             stdout=log,
             stderr=log,
-            env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+            cwd=code,
+            env=_environment(code),
         )
         try:
             ready = wait_ready(process, port, kubeconfig, begin, directory / "log.txt")
@@ -173,6 +176,14 @@ def sample_plane(directory: Path, *, store: str = "", flags: tuple[str, ...] = (
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _environment(code: Path | None) -> dict[str, str]:
+    """Ours, without what would keep compiled code from being kept; ``code`` comes before what is installed."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    if code is not None:
+        environment["PYTHONPATH"] = f"{code}{os.pathsep}{code / 'sample-controlplane'}"
+    return environment
 
 
 def names_port(kubeconfig: Path, port: int) -> bool:

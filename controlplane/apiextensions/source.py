@@ -33,7 +33,7 @@ class CustomResourceSource:
     settles = frozenset({DEFINITIONS.gr})
 
     def __init__(self, services: SourceServices) -> None:
-        self._mirror, self._tables = services.mirror, services.tables
+        self._mirror, self._tables, self._webhooks = services.mirror, services.tables, services.webhooks
         self._builtin = frozenset(served.gr for served in services.tables.current.routes.values())
         self._prefix = services.mirror.prefix + DEFINITIONS.key_prefix.encode() + b"/"
         self._definitions: dict[str, Definition] = {}
@@ -114,7 +114,12 @@ class CustomResourceSource:
             changes[new.gr] = self._serve(new)
 
     def _serve(self, definition: Definition) -> list[Served]:
-        made = resources_of(definition, lambda version: self._schema(definition.name, version))
+        made = resources_of(
+            definition,
+            lambda version: self._schema(definition.name, version),
+            caller=self._webhooks,
+            clock=self._mirror.clock,
+        )
         self._served[definition.gr] = made
         return [
             Served(resource, version, self._mirror.storage(resource, conversion=made.conversion))

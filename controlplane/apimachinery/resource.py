@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from controlplane.apimachinery.codec.protobuf import Message
+from controlplane.apimachinery.codec.protobuf.message import Message
 from controlplane.apimachinery.duration import human_age
 from controlplane.apimachinery.identity import GVK, GVR, GroupResource, Obj
 from controlplane.apimachinery.schema.decode import ObjectDecoder
@@ -88,6 +88,8 @@ class Strategy:
     ``canonicalize``. Both sequences of checks are ``validation.strategy.creation_errors`` and ``update_errors``.
 
     ``validate`` and ``validate_update`` check the whole object, its metadata included (``validation.metadata``).
+    ``checks_metadata``: both run ``validate_object_meta`` and the latter ``validate_object_meta_update``, so that the
+    generic rules, which ask for less, can find nothing where they find nothing, and are spared.
     ``warnings`` are those of a new object, and of a changed one if there are no ``update_warnings``.
     ``validate_name``: returns problems with ``metadata.name`` (second argument: it is a generateName prefix); for those
     who need the rule of the name alone.
@@ -104,6 +106,7 @@ class Strategy:
     prepare_for_update: Callable[[Obj, Obj], None] = _nothing_update
     validate: Callable[[Obj], list[FieldError]] = _no_errors
     validate_update: Callable[[Obj, Obj], list[FieldError]] = _no_errors_update
+    checks_metadata: bool = False
     canonicalize: Callable[[Obj], None] = _nothing
     warnings: Callable[[Obj], Sequence[str]] = _no_warnings
     update_warnings: Callable[[Obj, Obj], Sequence[str]] | None = None

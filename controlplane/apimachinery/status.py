@@ -34,6 +34,7 @@ __all__ = [
     "too_large_resource_version",
     "too_many_requests",
     "unauthorized",
+    "unknown_error",
     "unsupported_media_type",
 ]
 
@@ -183,6 +184,11 @@ def internal_error(message: str) -> APIError:
     return APIError(
         500, "InternalError", f"Internal error occurred: {message}", details={"causes": [{"message": message}]}
     )
+
+
+def unknown_error(message: str) -> APIError:
+    """A failure that Kubernetes has no reason for: the text is all that clients get."""
+    return APIError(500, "", message)
 
 
 def storage_read_error(gr: GroupResource, why: str, name: str = "") -> APIError:

@@ -179,9 +179,13 @@ class Response:
 
 
 class StreamResponse(Response):
-    """An answer whose body is written over time by ``run(sink)``; the stream ends when it returns or raises."""
+    """An answer whose body is written over time by ``run(sink)``; the stream ends when it returns or raises.
 
-    __slots__ = ("run",)
+    It consists of events: lines if it ``is_text``, else each after its length in four bytes. A client that asks for a
+    WebSocket gets each event as a message.
+    """
+
+    __slots__ = ("is_text", "run")
 
     def __init__(
         self,
@@ -190,9 +194,10 @@ class StreamResponse(Response):
         status: int = 200,
         content_type: str = "application/json",
         headers: list[tuple[str, str]] | None = None,
+        is_text: bool = True,
     ) -> None:
         super().__init__(status, b"", content_type=content_type, headers=headers)
-        self.run = run
+        self.run, self.is_text = run, is_text
 
 
 Handler = Callable[[Request], Awaitable[Response]]

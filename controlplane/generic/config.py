@@ -26,6 +26,7 @@ from controlplane.apiserver.server.completed import Frozen
 from controlplane.apiserver.server.routes import Route
 from controlplane.apiserver.server.version import VersionInfo
 from controlplane.base.clock import Clock, SystemClock
+from controlplane.client.webhook import DNS, ServiceResolver
 from controlplane.controllers import builtin as builtin_controllers
 from controlplane.controllers.descriptor import ControllerDescriptor
 from controlplane.generic.options import GenericOptions
@@ -69,8 +70,8 @@ class Config:
     ``sources``: who changes what is served while the server runs. ``calls``: who answers what is created and not kept.
     ``authenticators``, ``token_authenticators`` and ``authorizers`` are asked before the built-in ones.
     ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
-    nothing else, so what is loaded may be taken out of the garbage collector's sight. ``notes``: lines to show at the
-    start.
+    nothing else, so what is loaded may be taken out of the garbage collector's sight.
+    ``service_resolver``: where webhooks are that are named as services. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -115,6 +116,7 @@ class Config:
     cors_origins: tuple[str, ...] = ()
     whole_process: bool = False
     notes: list[str] = field(default_factory=list)
+    service_resolver: ServiceResolver = DNS
     clock: Clock = field(default_factory=SystemClock)
 
     def complete(self) -> CompletedConfig:

@@ -41,6 +41,7 @@ from controlplane.base.tls.pki import PKIError
 from controlplane.base.tls.upkeep import keep_up
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request_info import RequestInfo
+from controlplane.client.webhook import WebhookTransport
 from controlplane.generic.access import build_authorizer
 from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
@@ -105,6 +106,7 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
         except _FOR_THE_OPERATOR as error:
             raise StartError(str(error)) from error
         plane = ControlPlane(config, parts)
+        stack.push_async_callback(plane.webhooks.close)
         stack.push_async_callback(plane.close_sources)
         yield plane
 
@@ -171,10 +173,12 @@ class ControlPlane:
             group_priorities=config.group_priorities,
         )
         self.tables = TableHolder(table, complete=True)
+        self.webhooks = WebhookTransport(resolver=config.service_resolver)
         services = SourceServices(
             mirror=parts.mirror,
             tables=self.tables,
             registry=RegistrySettings(clock=config.clock, garbage_collection=False),
+            webhooks=self.webhooks,
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
         )
         self._sources: list[Source] = [source.start(services) for source in config.sources]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 __all__ = [
     "Compacted",
+    "ConversionFailed",
     "FutureRevision",
     "KeyExists",
     "KeyNotFound",
@@ -100,6 +101,10 @@ class Unreadable(StorageError):
     def __init__(self, key: bytes, why: str) -> None:
         super().__init__(f"{key.decode(errors='replace')}: {why}")
         self.key, self.why = key, why
+
+
+class ConversionFailed(StorageError):
+    """Somebody else has to bring an object into another version, and did not; nothing is wrong with what is stored."""
 
 
 class UnreadableList(Unreadable):

@@ -1,8 +1,10 @@
 """`make bench`: measure every row of the targets, or those named.
 
     python -m tests.bench [ROW…] [--json FILE]
+    python -m tests.bench compare REV [ROW…]     the same loads on this code and on a commit's (tests/bench/compare.py)
 
-Exits 1 if a row misses its target.
+Exits 1 if a row misses its target. Rows whose targets are of another machine are judged as scaled to it, and show what
+was measured too: tests/bench/machine.py says how.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from tests.bench import bench_openapi, rows_http, rows_reference, rows_size
+from tests.bench import bench_openapi, compare, machine, rows_http, rows_reference, rows_size, rows_stretch
 from tests.bench.report import Row
 
 ROWS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -25,18 +28,44 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "openapi": bench_openapi.openapi,
     "idle-memory": rows_size.idle_memory,
     "100000": rows_size.hundred_thousand,
+    "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }
+SCALING = frozenset({"readiness", "openapi", "reference"})
+"""Those that have rows which scale."""
+
+
+def measured(name: str) -> Iterator[Row]:
+    """The rows of one name; those that scale come at the end, with the machine's factor."""
+    if name not in SCALING:
+        yield from ROWS[name]()
+        return
+    before, python, waiting = machine.bare_get_cpu_us(), machine.python_ms(), []
+    for row in ROWS[name]():
+        if row.scales:
+            waiting.append(row)
+        else:
+            yield row
+    after = machine.bare_get_cpu_us()
+    factor = machine.factor_of(before, after)
+    print(
+        f"machine: bare GET {before:.0f} and {after:.0f} us of processor time, {machine.REFERENCE_CPU_US:.0f} on the "
+        f"targets' machine: x{factor:.2f}; Python loop {python:.1f} ms",
+        flush=True,
+    )
+    yield from (replace(row, factor=factor) for row in waiting)
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["compare"]:
+        return compare.main(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", choices=[*ROWS, []], metavar="ROW", help=f"of: {', '.join(ROWS)}")
     parser.add_argument("--json", type=Path, help="append one JSON line a row to this file")
     arguments = parser.parse_args()
     missed = 0
     for name in arguments.rows or ROWS:
-        for row in ROWS[name]():
+        for row in measured(name):
             print(row.show(), flush=True)
             missed += not row.reached
             if arguments.json:

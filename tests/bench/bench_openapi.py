@@ -138,7 +138,7 @@ def again(target: Target, directory: Path, client: Client) -> Iterator[Row]:
 
 
 def milliseconds(name: str, value: float, target: float, **detail: float) -> Row:
-    return Row(name=name, value=value, target=target, unit="ms", at_most=True, detail=detail)
+    return Row(name=name, value=value, target=target, unit="ms", at_most=True, scales=True, detail=detail)
 
 
 @contextlib.contextmanager

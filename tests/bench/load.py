@@ -23,6 +23,9 @@ import uvloop
 __all__ = ["Connection", "Load", "percentile"]
 
 
+JSON, MERGE_PATCH, APPLY_PATCH = "application/json", "application/merge-patch+json", "application/apply-patch+yaml"
+
+
 def percentile(sorted_values: list[float], q: float) -> float:
     """The q-quantile (0..1) of an ascending list; 0.0 for an empty one."""
     return sorted_values[min(len(sorted_values) - 1, int(q * len(sorted_values)))] if sorted_values else 0.0
@@ -96,7 +99,8 @@ class Connection(asyncio.Protocol):
 
 @dataclass(kw_only=True)
 class Load:
-    """One run. ``op``: ``get`` (GET ``path``) or ``create`` (POST of ``size``-byte ConfigMaps to ``path``)."""
+    """One run. ``op``: ``get`` (GET ``path``); ``create`` (POST of ``size``-byte ConfigMaps to ``path``); ``put``,
+    ``merge`` or ``apply``: change those of them that ``objects`` creates with this ``prefix`` have made, in turn."""
 
     host: str
     port: int
@@ -112,6 +116,7 @@ class Load:
     prefix: str = "load"
     accept: str = "application/json"
     encoding: str = ""
+    objects: int = 1000
     _counter: int = field(default=0, init=False)
 
     def context(self) -> ssl.SSLContext:
@@ -124,23 +129,33 @@ class Load:
         return context
 
     def request(self) -> bytes:
-        head = f"Host: {self.host}:{self.port}\r\nAccept: {self.accept}\r\nUser-Agent: bench/1\r\n"
-        if self.encoding:
-            head += f"Accept-Encoding: {self.encoding}\r\n"
+        """The next request."""
         if self.op == "get":
-            return f"GET {self.path} HTTP/1.1\r\n{head}\r\n".encode()
+            return f"GET {self.path} HTTP/1.1\r\n{self._headers}\r\n".encode()
         self._counter += 1
-        name = f"{self.prefix}-{self._counter}"
-        body = json.dumps(
-            {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": name, "labels": {"app": "bench", "part": str(self._counter % 10)}},
-                "data": {"payload": "x" * max(1, self.size - 300)},
-            }
-        )
+        name, fresh = f"{self.prefix}-{(self._counter - 1) % self.objects + 1}", f"{self.prefix}-{self._counter}"
+        one, text = f"{self.path}/{name}", f"{self._counter:<8}{'x' * max(1, self.size - 308)}"
+        if self.op == "create":
+            return self.sending(f"POST {self.path}", JSON, self._config_map(fresh, text))
+        if self.op == "put":
+            return self.sending(f"PUT {one}", JSON, self._config_map(name, text))
+        if self.op == "merge":
+            return self.sending(f"PATCH {one}", MERGE_PATCH, {"data": {"payload": text}})
+        return self.sending(f"PATCH {one}?fieldManager=load&force=true", APPLY_PATCH, self._config_map(name, text))
+
+    @property
+    def _headers(self) -> str:
+        encoding = f"Accept-Encoding: {self.encoding}\r\n" if self.encoding else ""
+        return f"Host: {self.host}:{self.port}\r\nAccept: {self.accept}\r\nUser-Agent: bench/1\r\n{encoding}"
+
+    def _config_map(self, name: str, text: str) -> dict[str, Any]:
+        meta = {"name": name, "labels": {"app": "bench", "part": name[-1]}}
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"payload": text}}
+
+    def sending(self, line: str, content_type: str, value: dict[str, Any]) -> bytes:
+        body = json.dumps(value)
         return (
-            f"POST {self.path} HTTP/1.1\r\n{head}Content-Type: application/json\r\n"
+            f"{line} HTTP/1.1\r\n{self._headers}Content-Type: {content_type}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n{body}"
         ).encode()
 

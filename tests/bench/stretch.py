@@ -1,9 +1,10 @@
-"""The longest stretch on the loop while a plane in this process is written to and read from outside, as one JSON line.
+"""The longest single callback on the loop of a plane in this process, kind of work by kind of work, as one JSON line.
 
-    python -m tests.bench.stretch DIRECTORY OBJECTS
+    python -m tests.bench.stretch DIRECTORY '{"objects": 7000, …}'
 
-Creates ``OBJECTS`` of 1 KB from another process, then lists and gets them. The loop's own processor time is measured in
-every turn (``LagMonitor(interval_seconds=0)``), so what the machine gives to others meanwhile is not in it.
+The work comes from other processes: creates until there are ``objects`` of 1 KB, GETs, LISTs of 7,000 of them, writes
+that ``watchers`` see, creates of ``definitions`` that are published; ``seconds`` each. Milliseconds of processor time,
+garbage collections apart.
 """
 
 from __future__ import annotations
@@ -12,53 +13,72 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-
-import uvloop
+from typing import Any
 
 from controlplane.base import process
-from controlplane.base.lag import LagMonitor
 from controlplane.testing.planes import running_plane
 from tests.processes import target_of
+from tests.stretches import Stretches
 
 __all__ = ["measure"]
 
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
-async def load(options: dict[str, object]) -> dict[str, object]:
+
+async def drive(module: str, *arguments: str) -> int:
+    """Run traffic in a process of its own; how many operations it did."""
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.bench.load", json.dumps(options), stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", f"tests.bench.{module}", *arguments, stdout=asyncio.subprocess.PIPE
     )
     out, _ = await child.communicate()
-    result: dict[str, object] = json.loads(out)
-    return result
+    assert child.returncode == 0, f"{module} {arguments} failed"
+    return int(json.loads(out)["operations"])
 
 
-async def measure(directory: Path, objects: int) -> dict[str, float]:
-    """Longest stretches in ms: while creating, listing, getting."""
-    longest: dict[str, float] = {}
+async def measure(
+    directory: Path, *, objects: int = 7000, watchers: int = 500, definitions: int = 20, seconds: float = 3.0
+) -> dict[str, dict[str, Any]]:
+    """By kind of work: ``ms`` of the longest callback and which it was, ``collection_ms`` of the longest collection,
+    ``operations`` done. For a process of its own, on asyncio's own loop."""
+    seen: dict[str, dict[str, Any]] = {}
     async with running_plane(directory, store=f"sqlite:{directory}/store.db") as plane:
         process.serving()
-        target = target_of(plane.kubeconfig).options()
-        path = "/api/v1/namespaces/default/configmaps"
-        lag = LagMonitor(interval_seconds=0)
-        lag.start()
-        created, part = 0, 0
-        while created < objects:
-            done = await load({**target, "op": "create", "path": path, "seconds": 4.0, "prefix": f"s{part}"})
-            created, part = created + int(str(done["operations"])), part + 1
-        for name, options in (
-            ("creating", {}),
-            ("listing", {"op": "get", "path": f"{path}?limit=7000", "connections": 2}),
-            ("getting", {"op": "get", "path": f"{path}/s0-1", "connections": 32}),
-        ):
-            if options:
-                await load({**target, **options, "seconds": 4.0})
-            longest[name] = round(lag.longest_busy_seconds * 1000, 2)
-            longest[f"{name}, collection"] = round(process.LONGEST_COLLECTION.labels_cached(()).value * 1000, 2)
-            lag.reset()
-        lag.stop()
-    return {**longest, "objects": created}
+        options = {
+            **target_of(plane.kubeconfig).options(),
+            "path": CONFIG_MAPS,
+            "seconds": seconds,
+            "warm_seconds": 0.0,
+        }
+
+        def of(**more: Any) -> str:
+            return json.dumps({**options, **more})
+
+        with Stretches() as stretches:
+
+            def note(name: str, operations: int) -> None:
+                seen[name] = {
+                    "ms": round(stretches.longest_seconds * 1e3, 2),
+                    "longest": stretches.longest,
+                    "collection_ms": round(stretches.collection_seconds * 1e3, 2),
+                    "operations": operations,
+                }
+                stretches.reset()
+
+            created = part = 0
+            while created < objects:
+                created, part = created + await drive("load", of(op="create", prefix=f"s{part}")), part + 1
+            note("create, 32 clients", created)
+            note("GET, 32 clients", await drive("load", of(path=f"{CONFIG_MAPS}/s0-1")))
+            listing = of(path=f"{CONFIG_MAPS}?limit=7000", connections=2)
+            note(f"LIST of {min(created, 7000):,}", await drive("load", listing))
+            fan = of(connections=watchers, prefix="fan", path="/api/v1/namespaces/kube-system/configmaps")
+            note(f"writes seen by {watchers} watchers", await drive("traffic", "fan", fan))
+            defined = await drive("traffic", "definitions", of(), str(definitions))
+            if defined:  # none where there is no collection of them beside the checkout
+                note("CRD POST", defined)
+    return seen
 
 
 if __name__ == "__main__":
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        print(json.dumps(runner.run(measure(Path(sys.argv[1]), int(sys.argv[2])))))
+    with asyncio.Runner() as runner:
+        print(json.dumps(runner.run(measure(Path(sys.argv[1]), **json.loads(sys.argv[2])))))

@@ -17,6 +17,9 @@ from controlplane.generic.config import Config
 from controlplane.testing.planes import ThreadedPlane, plane_in_thread
 
 HERE = Path(__file__).parent
+FOLDERS = (*sorted((HERE / "scenarios").iterdir()), HERE / "own")
+"""What was recorded, by area; and conversations of our own, whose answers come from upstream's source: each says from
+which file of it."""
 
 WAITING = {
     "delete-propagation-policies": "the garbage collector",
@@ -73,8 +76,15 @@ WAITING = {
     "vap-runtime-error": "ValidatingAdmissionPolicy",
     "vap-spec-errors": "ValidatingAdmissionPolicy",
     "vap-warn-and-audit": "ValidatingAdmissionPolicy",
+    "webhook-unreachable": "the plugin ValidatingAdmissionWebhook",
+    "webhook-validation": "all causes of a rule",
 }
 """Scenario -> what it waits for. One that passes must leave this list."""
+
+TOKEN = "of-an-administrator"
+"""A certificate would come before the tokens of other users that scenarios make requests with."""
+UNTRIED = frozenset({"RBAC", "reviews of access", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
+"""What is waited for by scenarios that wait long for it: they are left out until it is there."""
 
 
 def without_controllers(config: Config) -> None:
@@ -84,15 +94,23 @@ def without_controllers(config: Config) -> None:
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadedPlane]:
-    with plane_in_thread(tmp_path_factory.mktemp("recorded"), configure=without_controllers) as running:
+    directory = tmp_path_factory.mktemp("recorded")
+    tokens = directory / "tokens.csv"
+    tokens.write_text(f"{TOKEN},golden,1,system:masters\n")
+
+    def configure(config: Config) -> None:
+        without_controllers(config)
+        config.token_auth_file = str(tokens)
+
+    with plane_in_thread(directory, configure=configure) as running:
         yield running
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("area", sorted(p.name for p in (HERE / "scenarios").iterdir()))
-def test_conversations_are_answered_as_by_the_reference(plane: ThreadedPlane, area: str) -> None:
-    folder = HERE / "scenarios" / area
-    command = ["check", "--kubeconfig", str(plane.kubeconfig), "--jobs", "2", str(folder)]
+@pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
+def test_conversations_are_answered_as_by_the_reference(plane: ThreadedPlane, folder: Path) -> None:
+    tried = [path for path in sorted(folder.glob("*.yaml")) if WAITING.get(path.stem) not in UNTRIED]
+    command = ["check", "--server", plane.url, "--token", TOKEN, "--jobs", "2", *map(str, tried)]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(HERE / "golden.py"), *command],
         capture_output=True,
@@ -100,7 +118,7 @@ def test_conversations_are_answered_as_by_the_reference(plane: ThreadedPlane, ar
         check=False,
     )
     differing = set(re.findall(r"^DIFFERS (\S+)$", done.stdout, re.MULTILINE))
-    waiting = {name for name in WAITING if (folder / f"{name}.yaml").exists()}
+    waiting = {path.stem for path in tried if path.stem in WAITING}
     assert re.search(r"^\d+ passed, \d+ failed$", done.stdout, re.MULTILINE), done.stdout + done.stderr
     assert differing - waiting == set(), done.stdout
     assert waiting - differing == set(), "these pass now: take them off the list"

@@ -19,13 +19,12 @@ __all__ = ["NoneConversion"]
 
 
 class NoneConversion:
-    """See ``storage.cache.view.Conversion``. ``storage_version``: the name of the version that is stored. ``refusal``:
-    why objects cannot be brought into another version at all; ``""`` if they can."""
+    """See ``storage.cache.view.Conversion``. ``storage_version``: the name of the version that is stored."""
 
     as_stored = False
 
-    def __init__(self, schemas: VersionSchemas, storage_version: str, *, refusal: str = "") -> None:
-        self._schemas, self._storage_version, self._refusal = schemas, storage_version, refusal
+    def __init__(self, schemas: VersionSchemas, storage_version: str) -> None:
+        self._schemas, self._storage_version = schemas, storage_version
 
     def convert(self, data: bytes, stored: str, wanted: str) -> bytes:
         try:
@@ -35,7 +34,6 @@ class NoneConversion:
         changed = self._schemas.of(_version(stored)).read(obj)
         if stored != wanted:
             changed = True
-            self._require_convertible()
             obj["apiVersion"] = wanted
             self._prune(obj, wanted)
         return dumps(obj) if changed else data
@@ -44,14 +42,9 @@ class NoneConversion:
         api_version: str = obj["apiVersion"]
         if _version(api_version) == self._storage_version:
             return obj
-        self._require_convertible()
         copy: Obj = loads(dumps(obj))
         self._prune(copy, self._storage_version)
         return copy
-
-    def _require_convertible(self) -> None:
-        if self._refusal:
-            raise Unreadable(b"", self._refusal)
 
     def _prune(self, obj: Obj, api_version: str) -> None:
         try:

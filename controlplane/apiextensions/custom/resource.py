@@ -13,6 +13,7 @@ from controlplane.apiextensions.custom.conversion import NoneConversion
 from controlplane.apiextensions.custom.scale import ScaleProjection
 from controlplane.apiextensions.custom.schemas import VersionSchemas
 from controlplane.apiextensions.custom.strategy import CustomRules
+from controlplane.apiextensions.custom.webhook import Caller, WebhookConversion
 from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.jsonpath import JSONPath, JSONPathError
@@ -25,6 +26,8 @@ from controlplane.apimachinery.resource import (
 )
 from controlplane.apimachinery.validation.field import go_value
 from controlplane.apiserver.registry.versions import version_order
+from controlplane.base.clock import Clock
+from controlplane.storage.cache.view import Conversion
 
 __all__ = ["CustomResources", "resources_of"]
 
@@ -39,11 +42,14 @@ class CustomResources(NamedTuple):
 
     versions: tuple[Resource, ...]
     stored: Resource
-    conversion: NoneConversion
+    conversion: Conversion
 
 
-def resources_of(definition: Definition, load_schema: Callable[[str], Obj]) -> CustomResources:
-    """The resources of a served definition. ``load_schema``: the schema of a version by its name, each time anew."""
+def resources_of(
+    definition: Definition, load_schema: Callable[[str], Obj], *, caller: Caller, clock: Clock
+) -> CustomResources:
+    """The resources of a served definition. ``load_schema``: the schema of a version by its name, each time anew.
+    ``caller`` calls conversion webhooks."""
     spec = definition.spec
     versions = spec.get("versions") or ()
     schemas = VersionSchemas(load_schema, keep_unknown=bool(spec.get("preserveUnknownFields")))
@@ -54,11 +60,12 @@ def resources_of(definition: Definition, load_schema: Callable[[str], Obj]) -> C
         if version.get("served") or version["name"] == storage
     }
     served = tuple(made[version["name"]] for version in versions if version.get("served"))
-    refusal = ""
-    if (spec.get("conversion") or {}).get("strategy") == "Webhook":
-        gvk = f"{definition.group}/{storage}, Kind={definition.names['kind']}"
-        refusal = f"conversion webhook for {gvk} failed: this server does not call conversion webhooks yet"
-    return CustomResources(served, made[storage], NoneConversion(schemas, storage, refusal=refusal))
+    by = spec.get("conversion") or {}
+    conversion: Conversion = NoneConversion(schemas, storage)
+    if by.get("strategy") == "Webhook":
+        stored = f"{definition.group}/{storage}"
+        conversion = WebhookConversion(schemas, stored, by, name=definition.name, caller=caller, clock=clock)
+    return CustomResources(served, made[storage], conversion)
 
 
 def _resource(definition: Definition, version: Obj, schemas: VersionSchemas, storage: str) -> Resource:

@@ -7,12 +7,37 @@ from __future__ import annotations
 
 from controlplane.apiextensions.custom.paths import NestedTypeError, nested_int, nested_text, set_nested
 from controlplane.apimachinery import meta
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion
 from controlplane.apimachinery.schema.native import integer, record, string
 from controlplane.apimachinery.status import bad_request, internal_error
 
 __all__ = ["SCALE", "ScaleProjection"]
+
+_SCHEMA = record(
+    {
+        "spec": record(
+            {"replicas": integer("How many replicas are wanted.")},
+            "What the scale is meant to be.",
+            go_type="v1.ScaleSpec",
+        ),
+        "status": record(
+            {
+                "replicas": integer("How many replicas there are."),
+                "selector": string("Which they are, as a label selector."),
+            },
+            "What the scale is.",
+            go_type="v1.ScaleStatus",
+            required=("replicas",),
+        ),
+    },
+    "How many replicas an object has, and is to have.",
+    go_type="v1.Scale",
+)
+_MESSAGE = message_of(
+    _SCHEMA, {"Scale": "metadata spec status", "ScaleSpec": "replicas", "ScaleStatus": "replicas selector"}
+)
 
 SCALE = Resource(
     group="autoscaling",
@@ -25,26 +50,8 @@ SCALE = Resource(
     versions=(
         ResourceVersion(
             name="v1",
-            schema=record(
-                {
-                    "spec": record(
-                        {"replicas": integer("How many replicas are wanted.")},
-                        "What the scale is meant to be.",
-                        go_type="v1.ScaleSpec",
-                    ),
-                    "status": record(
-                        {
-                            "replicas": integer("How many replicas there are."),
-                            "selector": string("Which they are, as a label selector."),
-                        },
-                        "What the scale is.",
-                        go_type="v1.ScaleStatus",
-                        required=("replicas",),
-                    ),
-                },
-                "How many replicas an object has, and is to have.",
-                go_type="v1.Scale",
-            ),
+            schema=_SCHEMA,
+            message=_MESSAGE,
             columns=(
                 Column(name="Name", cell=meta.name, format="name"),
                 Column(name="Desired", cell=lambda obj: obj["spec"].get("replicas", 0), type="integer"),

@@ -21,33 +21,23 @@ RULES_NOT_ENFORCED = (
 )
 
 
-WEBHOOKS_NOT_CALLED = (
-    "spec.conversion: this server does not call conversion webhooks yet: objects are served in the version that they "
-    "are stored in, and no other"
-)
-
-
 def definition_update_warnings(obj: Obj, old: Obj) -> list[str]:
     """Those of what is new, and always those of what this server does not do."""
-    known = {*definition_warnings(old)} - {RULES_NOT_ENFORCED, WEBHOOKS_NOT_CALLED}
+    known = {*definition_warnings(old)} - {RULES_NOT_ENFORCED}
     return [warning for warning in definition_warnings(obj) if warning not in known]
 
 
 def definition_warnings(obj: Obj) -> list[str]:
-    """Formats that nobody knows, sets that apply does not support, what is kept but not done."""
+    """Formats that nobody knows, and what is kept but not done."""
     formats: list[str] = []
-    sets: set[str] = set()
     has_rules = False
     for schema in schemas_of(fold(obj["spec"])):
         for inner in walk_schema(schema):
             formats.extend(_unknown_format(inner))
-            sets.update(_compound_set(inner))
             has_rules = has_rules or bool(inner.get("x-kubernetes-validations"))
-    warnings = [f"unrecognized format {go_quoted(name)}" for name in formats] + sorted(sets)
+    warnings = [f"unrecognized format {go_quoted(name)}" for name in formats]
     if has_rules:
         warnings.append(RULES_NOT_ENFORCED)
-    if (obj["spec"].get("conversion") or {}).get("strategy") == "Webhook":
-        warnings.append(WEBHOOKS_NOT_CALLED)
     return warnings
 
 
@@ -55,13 +45,3 @@ def _unknown_format(schema: Obj) -> Iterator[str]:
     name = schema.get("format")
     if name and not is_recognized(name, schema.get("type") or ""):
         yield name
-
-
-def _compound_set(schema: Obj) -> Iterator[str]:
-    items = schema.get("items")
-    type_name = items.get("type") if isinstance(items, dict) else None
-    if schema.get("x-kubernetes-list-type") == "set" and type_name in ("object", "array"):
-        yield (
-            f"x-kubernetes-list-type: set for items of type {go_quoted(type_name)} is not supported by "
-            "server-side apply or CEL validation rules"
-        )

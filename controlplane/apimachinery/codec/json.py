@@ -13,6 +13,8 @@ from typing import Any
 
 import orjson
 
+from controlplane.apimachinery.codec.json_errors import syntax_error
+
 __all__ = ["MAX_DEPTH", "MalformedJSON", "TooDeep", "dumps", "dumps_sorted", "loads"]
 
 MAX_DEPTH = 254
@@ -55,16 +57,14 @@ def loads(text: bytes | str) -> Any:
     """Decode one JSON document.
 
     Raises:
-        MalformedJSON: with the position, or, in Kubernetes' words, that it is cut off. TooDeep: what ``dumps`` could
-            not write again.
+        MalformedJSON: in Kubernetes' words. TooDeep: what ``dumps`` could not write again.
     """
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as e:
         if "depth limit" in e.msg:
             raise TooDeep from e
-        cut_off = e.msg.startswith(("unexpected end of data", "Input is a zero-length"))
-        raise MalformedJSON("unexpected end of JSON input" if cut_off else str(e)) from e
+        raise MalformedJSON(syntax_error(text) or str(e)) from e
     if isinstance(text, str):
         brackets = text.count("{") + text.count("[")
     else:

@@ -67,6 +67,17 @@ def _malformed(node: yaml.Node, problem: str) -> MalformedYAML:
     return MalformedYAML(f"yaml: line {node.start_mark.line + 1}: {problem}")
 
 
+def _problem(error: yaml.YAMLError) -> str:
+    """What the parser says, as Go's port of it does: the line where the construct began, if it is not the first."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return _SPACES.sub(" ", str(error))
+    begin, here = (mark.line if mark is not None else 0 for mark in (error.context_mark, error.problem_mark))
+    line = begin or here
+    if line and isinstance(error, yaml.scanner.ScannerError):
+        line += 1
+    return (f"line {line}: " if line else "") + (error.problem or "unknown problem parsing YAML content")
+
+
 def _key_text(key: Any, node: yaml.Node) -> str:
     """A key as JSON has it."""
     if isinstance(key, str):
@@ -134,7 +145,7 @@ def loads_strict(text: bytes | str) -> tuple[Any, list[str]]:
         # through JSON: proves that the value is expressible, and makes shared parts separate
         return json.loads(json.dumps(value)), loader.repeated
     except yaml.YAMLError as e:
-        raise MalformedYAML("yaml: " + _SPACES.sub(" ", str(e))) from e
+        raise MalformedYAML(f"yaml: {_problem(e)}") from e
     except RecursionError:
         raise TooDeep from None
     except MalformedJSON:

@@ -15,7 +15,10 @@ from typing import Any
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.errors import MalformedPatch
 
-__all__ = ["apply_merge_patch"]
+__all__ = ["INVALID_PATCH", "apply_merge_patch"]
+
+INVALID_PATCH = "Invalid JSON Patch"
+"""All that is said of what is no merge patch."""
 
 
 def apply_merge_patch(obj: Obj, patch: Any) -> Obj:
@@ -28,7 +31,7 @@ def apply_merge_patch(obj: Obj, patch: Any) -> Obj:
         MalformedPatch: the patch is not an object.
     """
     if not isinstance(patch, dict):
-        raise MalformedPatch("Invalid JSON Patch")
+        raise MalformedPatch(INVALID_PATCH)
     return _merged(obj, patch)
 
 

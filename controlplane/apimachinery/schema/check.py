@@ -14,7 +14,7 @@ from controlplane.apimachinery.schema.explain import explain, same
 from controlplane.apimachinery.schema.formats import FORMATS, effective_format
 from controlplane.apimachinery.schema.list_types import repeated_items
 from controlplane.apimachinery.schema.nodes import Node
-from controlplane.apimachinery.schema.patterns import PatternError, searcher
+from controlplane.cel.patterns import PatternError, searcher
 
 __all__ = ["checker"]
 

@@ -17,7 +17,6 @@ from controlplane.apimachinery.schema.correlation import ABSENT, old_field, old_
 from controlplane.apimachinery.schema.formats import FORMATS, effective_format
 from controlplane.apimachinery.schema.nodes import Node
 from controlplane.apimachinery.schema.numbers import explain_number, is_integral
-from controlplane.apimachinery.schema.patterns import PatternError, searcher
 from controlplane.apimachinery.schema.problems import Problem
 from controlplane.apimachinery.validation.field import (
     FieldError,
@@ -30,6 +29,7 @@ from controlplane.apimachinery.validation.field import (
     too_many,
     type_invalid,
 )
+from controlplane.cel.patterns import PatternError, searcher
 
 __all__ = ["explain", "type_name"]
 

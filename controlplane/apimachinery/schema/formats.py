@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from controlplane.apimachinery.duration import parse_duration
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.schema.patterns import searcher
+from controlplane.cel.patterns import searcher
 
 __all__ = ["FORMATS", "effective_format", "is_recognized"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.schema.patterns import PatternError, searcher
+from controlplane.cel.patterns import PatternError, searcher
 
 __all__ = ["plain_parts"]
 

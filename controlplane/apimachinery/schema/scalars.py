@@ -12,10 +12,14 @@ from datetime import UTC, datetime, timedelta
 
 __all__ = ["normalize_base64", "normalize_micro_time", "normalize_time"]
 
-_CANONICAL_TIME = re.compile(
-    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
+_SURELY = (
+    r"[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 )
-"""A time that is in canonical form and surely a date: nothing to do. Days from the 29th on take the long way."""
+"""A date and time of day that there surely is; the 29th of February takes the long way."""
+_CANONICAL_TIME = re.compile(_SURELY + "Z")
+_CANONICAL_MICRO_TIME = re.compile(_SURELY + r"\.[0-9]{6}Z")
+"""Times that are in canonical form: nothing to do."""
 _TIME_LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _ELEMENTS = (
@@ -50,6 +54,8 @@ def normalize_time(text: str) -> str:
 
 def normalize_micro_time(text: str) -> str:
     """An RFC 3339 time in UTC with exactly six digits of a second. Raises as ``normalize_time``."""
+    if _CANONICAL_MICRO_TIME.fullmatch(text):
+        return text
     return _parse(text, _MICRO_LAYOUT).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 

@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.schema.patterns import PatternError, searcher
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, required
+from controlplane.cel.patterns import PatternError, searcher
 
 __all__ = ["structural_errors", "unsupported_keyword"]
 

@@ -21,16 +21,17 @@ __all__ = ["creation_errors", "update_errors"]
 
 def creation_errors(resource: Resource, obj: Obj) -> list[FieldError]:
     """What is wrong with a new object, its metadata complete and ``prepare_for_create`` done."""
-    return resource.strategy.validate(obj) or _generic_errors(resource, obj)
+    strategy = resource.strategy
+    return strategy.validate(obj) or ([] if strategy.checks_metadata else _generic_errors(resource, obj))
 
 
 def update_errors(resource: Resource, obj: Obj, old: Obj, *, strategy: Strategy | None = None) -> list[FieldError]:
     """What is wrong with a change, ``prepare_for_update`` done. ``strategy``: the subresource's, if it is one."""
-    return [
-        *_generic_errors(resource, obj),
-        *validate_object_meta_update(obj["metadata"], old["metadata"]),
-        *(strategy or resource.strategy).validate_update(obj, old),
-    ]
+    strategy = strategy or resource.strategy
+    own = strategy.validate_update(obj, old)
+    if strategy.checks_metadata and not own:
+        return own
+    return [*_generic_errors(resource, obj), *validate_object_meta_update(obj["metadata"], old["metadata"]), *own]
 
 
 def _generic_errors(resource: Resource, obj: Obj) -> list[FieldError]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controlplane.apimachinery.codec import protobuf as pb
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import binary, boolean, mapping, pointer, record, string
@@ -32,6 +32,7 @@ _SCHEMA = record(
     "Named text and bytes for programs to read.",
     go_type="v1.ConfigMap",
 )
+_MESSAGE = message_of(_SCHEMA, {"ConfigMap": "metadata data binaryData immutable"})
 
 
 def _decoded_bytes(text: str) -> int:
@@ -80,13 +81,6 @@ def _data_count(obj: Obj) -> Any:
     return len(obj.get("data") or ()) + len(obj.get("binaryData") or ())
 
 
-_MESSAGE = {
-    1: pb.Field("metadata", pb.nested(pb.OBJECT_META)),
-    2: pb.Field("data", pb.text, pairs=True),
-    3: pb.Field("binaryData", pb.blob, pairs=True),
-    4: pb.Field("immutable", pb.flag, kept=True),
-}
-
 CONFIGMAPS = Resource(
     group="",
     plural="configmaps",
@@ -104,5 +98,10 @@ CONFIGMAPS = Resource(
             columns=(NAME, Column(name="Data", cell=_data_count, description="How many keys it has."), AGE),
         ),
     ),
-    strategy=Strategy(validate=_validate, validate_update=_validate_update, validate_name=name_is_dns_subdomain),
+    strategy=Strategy(
+        validate=_validate,
+        validate_update=_validate_update,
+        checks_metadata=True,
+        validate_name=name_is_dns_subdomain,
+    ),
 )

@@ -28,6 +28,7 @@ from controlplane.apis.core.quota_names import (
     is_standard_for_quota,
     scope_fits,
 )
+from controlplane.apis.printed import as_printed
 
 __all__ = ["RESOURCE_QUOTAS"]
 
@@ -48,6 +49,15 @@ _REQUIREMENT = record(
     required=("scopeName", "operator"),
 )
 
+_SELECTOR = pointer(
+    record(
+        {"matchExpressions": array(_REQUIREMENT, "All of these must hold.")},
+        "Only objects whose scopes it selects are counted.",
+        go_type="v1.ScopeSelector",
+        atomic=True,
+    )
+)
+
 _SCHEMA = record(
     {
         "spec": record(
@@ -56,14 +66,7 @@ _SCHEMA = record(
                 "scopes": array(
                     string(go_type="v1.ResourceQuotaScope"), "Only objects in all of these scopes are counted."
                 ),
-                "scopeSelector": pointer(
-                    record(
-                        {"matchExpressions": array(_REQUIREMENT, "All of these must hold.")},
-                        "Only objects whose scopes it selects are counted.",
-                        go_type="v1.ScopeSelector",
-                        atomic=True,
-                    )
-                ),
+                "scopeSelector": _SELECTOR,
             },
             "What is bounded.",
             go_type="v1.ResourceQuotaSpec",
@@ -165,7 +168,7 @@ def _validate_selector(selector: Obj | None, scopes: Any, standard: Sequence[str
         if scope not in SCOPES:
             errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
         errors += [
-            invalid(path, _as_printed(selector), "unsupported scope applied to resource")
+            invalid(path, as_printed(selector, _SELECTOR), "unsupported scope applied to resource")
             for name in standard
             if not scope_fits(scope, name)
         ]
@@ -197,16 +200,6 @@ def _validate_requirement(requirement: Obj, path: str) -> list[FieldError]:
     else:
         errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
     return errors
-
-
-def _as_printed(selector: Obj) -> Obj:
-    """A selector as upstream prints it: the names of its Go fields."""
-    return {
-        "MatchExpressions": [
-            {"ScopeName": r["scopeName"], "Operator": r["operator"], "Values": r.get("values")}
-            for r in selector.get("matchExpressions") or []
-        ]
-    }
 
 
 def _validate_status(status: Obj) -> list[FieldError]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
+from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy
@@ -109,20 +110,12 @@ def _validate_pull_config(key: str, data: Mapping[str, str]) -> list[FieldError]
     try:
         value = loads(text)
     except MalformedJSON as error:
-        why = str(error) if text.strip() else "unexpected end of JSON input"
+        why = str(error)
     else:
         if isinstance(value, dict) or value is None:
             return []
-        why = f"json: cannot unmarshal {_json_type(value)} into Go value of type map[string]interface {{}}"
+        why = f"json: cannot unmarshal {json_kind(value)} into Go value of type map[string]interface {{}}"
     return [invalid(f"data[{key}]", "<secret contents redacted>", why)]
-
-
-def _json_type(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "number"
 
 
 def _validate_update(obj: Obj, old: Obj) -> list[FieldError]:
@@ -182,6 +175,7 @@ SECRETS = Resource(
         default=_default,
         validate=_validate,
         validate_update=_validate_update,
+        checks_metadata=True,
         warnings=_warnings,
         validate_name=name_is_dns_subdomain,
     ),

@@ -92,6 +92,7 @@ SERVICE_ACCOUNTS = Resource(
         prepare_for_update=_keep_names_on_update,
         validate=_validate,
         validate_update=_validate_update,
+        checks_metadata=True,
         warnings=_warnings,
         validate_name=name_is_dns_subdomain,
         returns_deleted=True,

@@ -26,6 +26,7 @@ from controlplane.apis.flowcontrol.conditions import (
 )
 from controlplane.apis.flowcontrol.mandatory import MANDATORY_FLOW_SCHEMAS
 from controlplane.apis.flowcontrol.rules import RULE, RULE_NUMBERS, validate_rule
+from controlplane.apis.printed import as_printed
 
 __all__ = ["FLOW_SCHEMAS"]
 
@@ -108,7 +109,8 @@ def _validate(obj: Obj) -> list[FieldError]:
     spec, name = obj["spec"], meta.name(obj)
     errors += _validate_spec(spec, name)
     if name in MANDATORY_FLOW_SCHEMAS and spec != MANDATORY_FLOW_SCHEMAS[name]:
-        errors.append(invalid("spec", spec, f"spec of '{name}' must equal the fixed value"))
+        shown = as_printed(spec, _SCHEMA["properties"]["spec"])
+        errors.append(invalid("spec", shown, f"spec of '{name}' must equal the fixed value"))
     return errors + validate_status(obj["status"])
 
 

@@ -27,6 +27,7 @@ from controlplane.apis.flowcontrol.conditions import (
     validate_status_update,
 )
 from controlplane.apis.flowcontrol.mandatory import MANDATORY_PRIORITY_LEVELS
+from controlplane.apis.printed import as_printed
 
 __all__ = ["PRIORITY_LEVEL_CONFIGURATIONS"]
 
@@ -157,10 +158,11 @@ def _validate_mandatory(spec: Obj, name: str) -> list[FieldError]:
     if fixed is None:
         return []
     if name == "exempt":
-        if {**spec, "exempt": None} == {**fixed, "exempt": None}:
-            return []
-        return [invalid("spec", spec, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value")]
-    return [] if spec == fixed else [invalid("spec", spec, f"spec of '{name}' must equal the fixed value")]
+        fits = {**spec, "exempt": None} == {**fixed, "exempt": None}
+        why = "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value"
+    else:
+        fits, why = spec == fixed, f"spec of '{name}' must equal the fixed value"
+    return [] if fits else [invalid("spec", as_printed(spec, _SCHEMA["properties"]["spec"]), why)]
 
 
 def _validate_spec(spec: Obj, name: str) -> list[FieldError]:

@@ -189,8 +189,14 @@ def _validate_resource_rule(rule: Obj, path: str) -> list[FieldError]:
         if len(namespaces) > 1:
             errors.append(invalid(at, namespaces, "if '*' is present, must not specify other namespaces"))
     else:
-        errors += _each(namespaces, at, dns1123_label)
+        errors += _each(namespaces, at, _namespace_problems)
     return errors
+
+
+def _namespace_problems(namespace: str) -> list[str]:
+    return [
+        f"each member of this list must be '*' or a DNS-1123 label; {problem}" for problem in dns1123_label(namespace)
+    ]
 
 
 def _each(values: Sequence[str], path: str, problems: Callable[[str], list[str]]) -> list[FieldError]:

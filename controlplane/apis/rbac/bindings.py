@@ -15,6 +15,7 @@ from controlplane.apimachinery.validation.field import FieldError, invalid, not_
 from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
 from controlplane.apimachinery.validation.names import dns1123_subdomain, name_is_path_segment, path_segment_name
 from controlplane.apis.columns import AGE, NAME
+from controlplane.apis.printed import as_printed
 from controlplane.apis.rbac.rules import GROUP
 
 __all__ = [
@@ -119,8 +120,7 @@ def validate_binding_update(obj: Obj, old: Obj, validate: Callable[[Obj], list[F
     errors = validate(obj) + validate_object_meta_update(obj["metadata"], old["metadata"], native=True)
     role = obj["roleRef"]
     if role != old["roleRef"]:
-        shown = {"APIGroup": role["apiGroup"], "Kind": role["kind"], "Name": role["name"]}
-        errors.append(invalid("roleRef", shown, "cannot change roleRef"))
+        errors.append(invalid("roleRef", as_printed(role, _ROLE), "cannot change roleRef"))
     return errors
 
 

@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
-from controlplane.apimachinery.codec.protobuf import DELETE_OPTIONS, MalformedProtobuf, Message, decode_envelope
+from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
 from controlplane.apimachinery.status import APIError, bad_request, invalid, request_entity_too_large
 from controlplane.apimachinery.validation import field
+from controlplane.apiserver.endpoints.body_summary import body_summary
 from controlplane.apiserver.endpoints.options import delete_options_from_body, delete_options_from_query
+from controlplane.apiserver.endpoints.protobuf_body import json_of_protobuf, options_of_protobuf
 from controlplane.apiserver.registry.deletion import DeleteRequest
 from controlplane.apiserver.registry.table import Served
 from controlplane.client.negotiation import JSON, body_type, is_protobuf
@@ -27,7 +29,6 @@ __all__ = [
     "decode_applied",
     "decode_object",
     "decode_patched",
-    "parse_json",
     "read_body",
     "read_delete_options",
     "read_document",
@@ -35,14 +36,14 @@ __all__ = [
     "read_yaml",
 ]
 
-_SHOWN_BYTES = 30
-"""Of a body that cannot be understood, in the error."""
-
 _YAML_ON_LOOP_BYTES = 2048
 """YAML up to this length is converted on the loop: two milliseconds."""
 
 _CORE_KINDS = frozenset({"ConfigMap", "Event", "Namespace", "ResourceQuota", "Secret", "ServiceAccount"})
 """What objects of ``v1`` are, also where another group's are due."""
+
+_TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+"""Into what Go reads kind and version, as it prints it."""
 
 Warn = Callable[[str], None]
 
@@ -66,21 +67,20 @@ async def read_body(request: Request) -> bytes:
         raise request_entity_too_large(str(error)) from error
 
 
-async def read_document(request: Request, message: Message | None = None) -> Document:
-    """The body as JSON; YAML is converted, in a thread if it is long, since that takes a millisecond a kilobyte.
-
-    ``message``: the body's protobuf form, if it has one.
+async def read_document(request: Request, served: Served) -> Document:
+    """The body as JSON; YAML and protobuf are converted, in a thread if they are long, since a kilobyte of YAML takes a
+    millisecond.
 
     Raises:
         APIError: 413, 415. Malformed JSON is found only when it is decoded, malformed YAML and protobuf here, as 400.
     """
-    content_type = request.headers.get("Content-Type")
-    if message is not None and is_protobuf(content_type):
-        try:
-            return Document(dumps(decode_envelope(await read_body(request), message)), ())
-        except MalformedProtobuf as error:
-            raise bad_request(str(error)) from error
-    media_type = body_type(content_type)
+    if is_protobuf(request.headers.get("Content-Type")):
+        return Document(await json_of_protobuf(await read_body(request), served), ())
+    return await _read_text(request)
+
+
+async def _read_text(request: Request) -> Document:
+    media_type = body_type(request.headers.get("Content-Type"))
     raw = await read_body(request)
     if media_type == JSON or _is_json(raw):
         return Document(raw, ())
@@ -88,8 +88,8 @@ async def read_document(request: Request, message: Message | None = None) -> Doc
     return Document(dumps(value), tuple(repeated))
 
 
-async def read_yaml(request: Request) -> tuple[Any, list[str]]:
-    """The body as a value, JSON or YAML, and its repeated keys in the words for YAML.
+async def read_yaml(request: Request, *, prefix: str) -> tuple[Any, list[str]]:
+    """The body as a value, JSON or YAML, and its repeated keys in the words for YAML. ``prefix``: of the error.
 
     Raises:
         APIError: 400, 413.
@@ -98,11 +98,11 @@ async def read_yaml(request: Request) -> tuple[Any, list[str]]:
     try:
         value, repeated = merge_duplicates(raw, loads(raw))
     except MalformedJSON:
-        return await _parse_yaml(raw)
-    return await _parse_yaml(raw) if repeated else (value, [])
+        return await _parse_yaml(raw, prefix)
+    return await _parse_yaml(raw, prefix) if repeated else (value, [])
 
 
-async def _parse_yaml(raw: bytes) -> tuple[Any, list[str]]:
+async def _parse_yaml(raw: bytes, prefix: str = "") -> tuple[Any, list[str]]:
     """Parse YAML, in a thread if it is long. Raises APIError 400."""
     from controlplane.apimachinery.codec import yaml  # late, as in client.encoding
 
@@ -111,15 +111,13 @@ async def _parse_yaml(raw: bytes) -> tuple[Any, list[str]]:
             return await asyncio.to_thread(yaml.loads_strict, raw)
         return yaml.loads_strict(raw)
     except MalformedJSON as error:
-        raise bad_request(f"error converting YAML to JSON: {error}") from error
+        raise bad_request(f"{prefix}error converting YAML to JSON: {error}") from error
 
 
 async def read_object(request: Request, served: Served, directive: str) -> Obj:
     """The body as a new object of the served kind; ``directive`` is the fieldValidation. Raises as ``read_document``
     and ``decode_object``."""
-    return decode_object(
-        await read_document(request, served.version.message), served, directive, request.warnings.append
-    )
+    return decode_object(await read_document(request, served), served, directive, request.warnings.append)
 
 
 def decode_object(document: Document, served: Served, directive: str, warn: Warn) -> Obj:
@@ -135,8 +133,11 @@ def decode_object(document: Document, served: Served, directive: str, warn: Warn
         value, problems = merge_duplicates(raw, loads(raw))
     except MalformedJSON as error:
         raise _unrecognized(served, raw, str(error)) from error
-    if not isinstance(value, dict):
-        raise _unrecognized(served, raw, "json: cannot unmarshal into Go value of type struct")
+    if value is None and served.resource.native:
+        value = {}
+    why = _untyped(value)
+    if why:
+        raise _unrecognized(served, raw, why)
     _check_kind(value, served, raw)
     try:
         problems = [*document.problems, *problems, *_decode(value, served)]
@@ -146,9 +147,10 @@ def decode_object(document: Document, served: Served, directive: str, warn: Warn
         raise bad_request(cannot_be_handled(served.gvk, strict_error(problems)))
     if directive == "Warn":
         _warn_all(problems, warn)
-    _set_type(value, served)
-    served.resource.strategy.default(value)
-    return value
+    obj: Obj = value
+    _set_type(obj, served)
+    served.resource.strategy.default(obj)
+    return obj
 
 
 def decode_patched(
@@ -196,28 +198,20 @@ async def read_delete_options(request: Request) -> DeleteRequest:
     Raises:
         APIError: 400, 413, 415, 422.
     """
-    if not await read_body(request):
+    raw = await read_body(request)
+    if not raw:
         return delete_options_from_query(request.query)
-    document = await read_document(request, DELETE_OPTIONS)
+    if is_protobuf(request.headers.get("Content-Type")):
+        return delete_options_from_body(options_of_protobuf(raw))
+    document = await _read_text(request)
     try:
         value = loads(document.json)
     except MalformedJSON as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
     if not isinstance(value, dict):
-        raise bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value")
+        why = f"json: cannot unmarshal {json_kind(value)} into Go value of type {_TYPE_META}"
+        raise bad_request(f"couldn't get version/kind; json parse error: {why}")
     return delete_options_from_body(value)
-
-
-def parse_json(raw: bytes) -> tuple[Any, list[str]]:
-    """A JSON document and its repeated fields.
-
-    Raises:
-        APIError: 400.
-    """
-    try:
-        return merge_duplicates(raw, loads(raw))
-    except MalformedJSON as error:
-        raise bad_request(f"error decoding patch: {error}") from error
 
 
 def _is_json(raw: bytes) -> bool:
@@ -240,19 +234,21 @@ def _decode(value: Obj, served: Served) -> list[str]:
     return unknown
 
 
+def _untyped(value: Any) -> str:
+    """Why Go cannot read kind and version from a value; ``""`` if it can."""
+    if not isinstance(value, dict):
+        return f"json: cannot unmarshal {json_kind(value)} into Go value of type {_TYPE_META}"
+    for name in ("apiVersion", "kind"):
+        if not isinstance(given := value.get(name), (str, type(None))):
+            return f"json: cannot unmarshal {json_kind(given)} into Go struct field .{name} of type string"
+    return ""
+
+
 def _unrecognized(served: Served, raw: bytes, why: str) -> APIError:
     return bad_request(
         f"the object provided is unrecognized (must be of type {served.gvk.kind}): "
-        f"couldn't get version/kind; json parse error: {why} ({_summary(raw)})"
+        f"couldn't get version/kind; json parse error: {why} ({body_summary(raw)})"
     )
-
-
-def _summary(raw: bytes) -> str:
-    if not raw:
-        return "<empty>"
-    more = " ..." if len(raw) > _SHOWN_BYTES else ""
-    head = raw[:_SHOWN_BYTES]
-    return (head.decode(errors="replace") if raw[0] == 0x7B else head.hex()) + more
 
 
 def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
@@ -263,7 +259,7 @@ def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
         shown = raw.decode(errors="replace")
         raise bad_request(
             f"the object provided is unrecognized (must be of type {gvk.kind}): Object 'Kind' is missing in '{shown}' "
-            f"({_summary(raw)})"
+            f"({body_summary(raw)})"
         )
     if kind in (None, "", gvk.kind) and api_version in (None, "", gvk.api_version):
         return

@@ -16,6 +16,7 @@ from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import deduplicate_owners, ensure_namespace, wipe_system_fields
 from controlplane.client.negotiation import Answer
 from controlplane.client.request import Request, Response
+from controlplane.storage.cache.slices import Slices
 
 __all__ = ["create"]
 
@@ -26,6 +27,7 @@ async def create(services: Services, request: Request, target: Target, answer: A
     Raises:
         APIError: a body that cannot be read or is another kind, bad options, and all that the registry refuses.
     """
+    slices = Slices()
     options = write_options(request.query, "CreateOptions")
     served = target.served
     obj = await read_object(request, served, options.field_validation)
@@ -37,6 +39,8 @@ async def create(services: Services, request: Request, target: Target, answer: A
     admission = Admission(services, request, target, options.to_obj("CreateOptions"), dry_run=options.dry_run)
     fields = field_manager(served, target.subresource, services.registry.now)
     fields.update(None, obj, manager_name(options, request))
+    if slices.due():  # a large object: its validation is a slice of its own
+        await slices.rest()
     await admission.mutate(Operation.CREATE, obj, None)
     deduplicate_owners(metadata(obj), warn, after_admission=True)
     record_user = served.resource.strategy.record_user

@@ -10,6 +10,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 
+from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import timeout
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
@@ -32,7 +33,16 @@ from controlplane.apiserver.registry.sources import Source
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
-from controlplane.client.negotiation import OBJECT, STREAM, Answer, negotiate, patch_type
+from controlplane.client.negotiation import (
+    OBJECT,
+    STREAM,
+    TEXT_OBJECT,
+    TEXT_STREAM,
+    Answer,
+    Form,
+    negotiate,
+    patch_type,
+)
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import RequestInfo
 
@@ -112,7 +122,7 @@ class APIEndpoints:
         verb = info.verb
         if verb == "patch":
             patch_type(request.headers.get("Content-Type"), native=target.served.resource.native)
-        answer = negotiate(request.headers.get("Accept"), STREAM if verb == "watch" else OBJECT)
+        answer = negotiate(request.headers.get("Accept"), _form(target, verb))
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)
         handler = _handler(target, verb)
@@ -148,9 +158,22 @@ class APIEndpoints:
 
 
 def _handler(target: Target, verb: str) -> Verb:
-    if target.subresource is not None and target.subresource.projection is not None:
+    if _projection(target) is not None:
         return PROJECTED_VERBS[verb]
     return call if is_call(target) else _VERBS[verb]
+
+
+def _projection(target: Target) -> Projection | None:
+    return None if target.subresource is None else target.subresource.projection
+
+
+def _form(target: Target, verb: str) -> Form:
+    """What a target can be answered with."""
+    kind = target.subresource.kind if target.subresource is not None else None
+    version = target.served.version if kind is None else kind.versions[0]
+    if version.message is not None and target.served.resource.native:
+        return STREAM if verb == "watch" else OBJECT
+    return TEXT_STREAM if verb == "watch" else TEXT_OBJECT
 
 
 def _page_not_found() -> Response:

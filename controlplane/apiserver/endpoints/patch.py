@@ -37,6 +37,7 @@ from controlplane.client.negotiation import (
     patch_type,
 )
 from controlplane.client.request import Request, Response
+from controlplane.storage.cache.slices import Slices
 
 __all__ = ["CHANGES", "patch"]
 
@@ -55,6 +56,7 @@ async def patch(services: Services, request: Request, target: Target, answer: An
         APIError: a patch that cannot be read (400), is too long (413), does not fit (422), would take fields from
             others (409), or makes something that the registry refuses.
     """
+    slices = Slices()
     served = target.served
     kind = patch_type(request.headers.get("Content-Type"), native=served.resource.native)
     is_apply = kind == APPLY_PATCH
@@ -73,6 +75,8 @@ async def patch(services: Services, request: Request, target: Target, answer: An
 
     async def produce(old: Obj | None) -> Obj:
         obj = change(old)
+        if slices.due():  # a large object: its validation is a slice of its own
+            await slices.rest()
         meta = metadata(obj)
         if old is None and meta.get("uid"):
             raise _no_such_uid(target, meta["uid"])

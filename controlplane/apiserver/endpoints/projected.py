@@ -53,7 +53,7 @@ async def _get(services: Services, request: Request, target: Target, answer: Ans
 
 async def _update(services: Services, request: Request, target: Target, answer: Answer) -> Response:
     kind = _shown_kind(target)
-    document = await read_document(request, kind.version.message)
+    document = await read_document(request, kind)
     options = write_options(request.query, "UpdateOptions")
     shown = decode_object(document, kind, options.field_validation, request.warnings.append)
     _check_head(shown, target)

@@ -18,6 +18,7 @@ from controlplane.apiserver.registry.update import Update
 from controlplane.apiserver.registry.update import update as registry_update
 from controlplane.client.negotiation import Answer
 from controlplane.client.request import Request, Response
+from controlplane.storage.cache.slices import Slices
 
 __all__ = ["update"]
 
@@ -29,7 +30,8 @@ async def update(services: Services, request: Request, target: Target, answer: A
         APIError: a body that cannot be read, is another kind or has another name; bad options; and all that the
             registry refuses.
     """
-    document = await read_document(request, target.served.version.message)
+    slices = Slices()
+    document = await read_document(request, target.served)
     options = write_options(request.query, "UpdateOptions")
     served = target.served
     warn = request.warnings.append
@@ -50,6 +52,8 @@ async def update(services: Services, request: Request, target: Target, answer: A
             obj = decode_object(document, served, "Ignore", warn)
             deduplicate_owners(metadata(obj), _silent, after_admission=False)
         fields.update(old, obj, manager)
+        if slices.due():  # a large object: its validation is a slice of its own
+            await slices.rest()
         await admission.mutate(Operation.UPDATE if old is not None else Operation.CREATE, obj, old)
         deduplicate_owners(metadata(obj), warn, after_admission=True)
         return obj

@@ -14,6 +14,7 @@ from controlplane.apimachinery.identity import GroupResource
 from controlplane.apimachinery.resource import Resource
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.table import TableHolder
+from controlplane.client.webhook import WebhookTransport
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.cache.view import Conversion
 
@@ -29,11 +30,13 @@ class SourceKind(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceServices:
-    """What a source is given. ``tables`` serves the source's own kinds already; ``mirror`` is loaded."""
+    """What a source is given. ``tables`` serves the source's own kinds already; ``mirror`` is loaded. ``webhooks``: the
+    server's way to call out."""
 
     mirror: Mirror
     tables: TableHolder
     registry: RegistrySettings
+    webhooks: WebhookTransport
     on_failure: Callable[[BaseException], None]
 
 

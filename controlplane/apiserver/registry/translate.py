@@ -10,6 +10,7 @@ from controlplane.apimachinery.identity import GroupResource
 from controlplane.apimachinery.status import APIError
 from controlplane.storage.errors import (
     Compacted,
+    ConversionFailed,
     FutureRevision,
     KeyExists,
     KeyNotFound,
@@ -50,6 +51,8 @@ def translate(error: StorageError, gr: GroupResource, name: str, operation: str)
             return status.expired(LIST_EXPIRED)
         case ValueTooLarge():
             return status.request_entity_too_large(f"Request entity too large: limit is {error.limit_bytes}")
+        case ConversionFailed():
+            return status.unknown_error(str(error))
         case Unreadable():
             return status.storage_read_error(gr, error.why, name)
         case Stale():

@@ -196,8 +196,7 @@ async def _create(settings: RegistrySettings, request: Update) -> Written:
         raise _uid_conflict(request, served.storage.store_key(key), "")
     obj = await request.produce(None)
     meta = metadata(obj)
-    if parse_revision(meta):
-        raise APIError(500, "", "resourceVersion should not be set on objects to be created")
+    parse_revision(meta)  # unlike a POST an update may name one, which then says nothing
     meta.pop("resourceVersion", None)
     wipe_system_fields(meta)
     fill_system_fields(meta, settings)

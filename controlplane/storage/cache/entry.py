@@ -45,7 +45,8 @@ class Entry:
     """One stored object, immutable to all but the intake, which reads a raw one in place.
 
     ``forms`` caches served versions: the resource generation they were made for, and bytes by apiVersion (None: the
-    entry's own). It may be shared, and is replaced rather than changed.
+    entry's own), with the name of their encoding after a semicolon if that is not JSON. It may be shared, and is
+    replaced rather than changed.
     """
 
     __slots__ = ("create_revision", "data", "forms", "key", "mod_revision", "origin")
@@ -59,9 +60,13 @@ class Entry:
         self.forms: tuple[str, dict[str, bytes | None]] | None = None
 
     def at_revision(self, revision: int) -> Entry:
-        """The same state under another resource version: what a deletion at ``revision`` reports."""
+        """The same state under another resource version: what a deletion at ``revision`` reports. Forms come along."""
         now, then = b'"resourceVersion":"%d"' % revision, b'"resourceVersion":"%d"' % self.mod_revision
-        return Entry(self.key, self.data.replace(then, now, 1), revision, self.create_revision, self.origin)
+        later = Entry(self.key, self.data.replace(then, now, 1), revision, self.create_revision, self.origin)
+        if self.forms is not None:
+            generation, forms = self.forms
+            later.forms = generation, {v: data and data.replace(then, now, 1) for v, data in forms.items()}
+        return later
 
     def __repr__(self) -> str:
         return f"Entry({self.key.decode(errors='replace')} @{self.mod_revision})"

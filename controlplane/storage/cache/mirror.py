@@ -20,7 +20,7 @@ from controlplane.apimachinery.resource import Resource
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.tasks import Owner
 from controlplane.storage.cache.bookmarks import Bookmarks
-from controlplane.storage.cache.channel import Channel
+from controlplane.storage.cache.channel import Bell, Channel
 from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.consistency import Consistency
 from controlplane.storage.cache.entry import Entry
@@ -30,6 +30,7 @@ from controlplane.storage.cache.history import History
 from controlplane.storage.cache.image import Budgets, Image
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.metrics import RESOURCE_VERSION, WATCHERS
+from controlplane.storage.cache.remote import Flights
 from controlplane.storage.cache.ring import Change
 from controlplane.storage.cache.selection import Selection
 from controlplane.storage.cache.slices import Slices
@@ -120,6 +121,7 @@ class Mirror:
             freeze=freeze,
         )
         self._owner = Owner("mirror", on_failure=on_failure)
+        self._flights = Flights(lambda flight: self._owner.start(flight, name="convert"))
 
     async def start(self) -> None:
         """Load the store and follow it; returns when it is loaded. A store that does not answer is tried again until
@@ -167,7 +169,8 @@ class Mirror:
         if conversion is None:
             stored = resource.storage_gvk.api_version
             conversion = RELABEL if resource.convert is None else ByObject(resource.convert, stored)
-        return ObjectStorage(self, View(resource, self._collection(resource), self.intake, conversion))
+        view = View(resource, self._collection(resource), self.intake, conversion, self._flights)
+        return ObjectStorage(self, view)
 
     def observe(self, resource: Resource, observer: Observer) -> Callable[[], None]:
         """Tell an observer of a resource's changes from now on, and of what there is if the image is loaded. One
@@ -235,7 +238,8 @@ class Mirror:
         signature = (selection.view, selection.signature)
         channel = self._channels.get(signature)
         if channel is None or channel.failed:
-            channel = Channel(selection, self._flusher.add, self._drop)
+            kind = Bell if selection.view.is_remote else Channel
+            channel = kind(selection, self._flusher.add, self._drop)
             self._channels[signature] = channel
             selection.view.collection.join(channel)
         return channel

@@ -16,17 +16,22 @@ from controlplane.apimachinery.status import (
     storage_read_error,
     timeout,
     too_large_resource_version,
+    unknown_error,
 )
-from controlplane.storage.errors import Compacted, FutureRevision, Stale, Unavailable, Unreadable
+from controlplane.storage.errors import Compacted, ConversionFailed, FutureRevision, Stale, Unavailable, Unreadable
 
 __all__ = ["EVENT_ERRORS", "event_error"]
 
-EVENT_ERRORS = (Compacted, FutureRevision, Unavailable, Unreadable)
+EVENT_ERRORS = (Compacted, ConversionFailed, FutureRevision, Unavailable, Unreadable)
 """What may go wrong in a watch that has begun."""
 
 
-def event_error(error: Compacted | FutureRevision | Unavailable | Unreadable, resource: Resource) -> APIError:
+def event_error(
+    error: Compacted | ConversionFailed | FutureRevision | Unavailable | Unreadable, resource: Resource
+) -> APIError:
     match error:
+        case ConversionFailed():
+            return unknown_error(str(error))
         case Compacted():
             return expired(f"too old resource version: {error.requested} ({error.compacted})")
         case FutureRevision():

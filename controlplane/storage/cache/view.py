@@ -14,9 +14,11 @@ from controlplane.apimachinery.codec.json import loads
 from controlplane.apimachinery.codec.objects import encode_stored, splice_revision
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.resource import Resource
+from controlplane.storage.api import Encoding
 from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.entry import RAW, Entry
 from controlplane.storage.cache.intake import Intake
+from controlplane.storage.cache.remote import Flights, RemoteConversion
 from controlplane.storage.errors import Unreadable
 
 __all__ = ["RELABEL", "ByObject", "Conversion", "View"]
@@ -80,13 +82,27 @@ class ByObject:
 
 
 class View:
-    """One generation of a resource over a collection."""
+    """One generation of a resource over a collection. ``is_remote``: somebody else may have to convert, so ``ready``
+    must be awaited before entries are served or decoded."""
 
-    __slots__ = ("_api_versions", "_as_kept", "_as_stored", "_conversion", "_intake", "collection", "resource")
+    __slots__ = (
+        "_api_versions",
+        "_as_kept",
+        "_as_stored",
+        "_conversion",
+        "_flights",
+        "_intake",
+        "collection",
+        "is_remote",
+        "resource",
+    )
 
-    def __init__(self, resource: Resource, collection: Collection, intake: Intake, conversion: Conversion) -> None:
+    def __init__(
+        self, resource: Resource, collection: Collection, intake: Intake, conversion: Conversion, flights: Flights
+    ) -> None:
         self.resource, self.collection = resource, collection
         self._intake, self._conversion, self._as_stored = intake, conversion, conversion.as_stored
+        self._flights, self.is_remote = flights, isinstance(conversion, RemoteConversion)
         self._api_versions = {v.name: resource.gvk(v.name).api_version for v in resource.versions}
         self._as_kept: dict[str, tuple[str, dict[str, bytes | None]]] = {
             version: (resource.generation, {version: None}) for version in self._api_versions.values()
@@ -95,8 +111,35 @@ class View:
     def api_version(self, version: str) -> str:
         return self._api_versions[version]
 
+    async def ready(self, entries: Sequence[Entry], version: str) -> None:
+        """Have somebody else convert those of the entries that cannot be served yet; the outcome is kept on them.
+
+        Raises:
+            ConversionFailed; Unreadable: one of them cannot be read.
+        """
+        conversion = self._conversion
+        if not isinstance(conversion, RemoteConversion):
+            return
+        wanted = self._api_versions[version]
+        missing: list[Entry] = []
+        for entry in entries:
+            self.prepare(entry)
+            if conversion.needs(entry.origin.api_version, wanted) and wanted not in self._forms(entry):
+                missing.append(entry)
+        if missing:
+            await self._flights.convert(conversion, missing, wanted, self._keep)
+
+    def is_ready(self, entry: Entry, version: str) -> bool:
+        """Whether an entry can be served as it is."""
+        conversion, wanted = self._conversion, self._api_versions[version]
+        return (
+            not isinstance(conversion, RemoteConversion)
+            or not conversion.needs(entry.origin.api_version, wanted)
+            or wanted in self._forms(entry)
+        )
+
     def served(self, entry: Entry, version: str) -> bytes:
-        """The bytes of an entry in a served version.
+        """The bytes of an entry in a served version; remote ones must be ready.
 
         Raises:
             Unreadable: the stored value cannot be read.
@@ -104,6 +147,24 @@ class View:
         if self._as_stored and entry.origin.api_version == self._api_versions[version]:
             return entry.data
         return self._derived(entry, version)
+
+    def encoded(self, entry: Entry, version: str, encoding: Encoding | None) -> bytes:
+        """The bytes of an entry in a served version, in an encoding (None: JSON). Made once, and kept on the entry.
+
+        Raises:
+            Unreadable: the stored value cannot be read, or has no such form.
+        """
+        if encoding is None:
+            return self.served(entry, version)
+        key = f"{self._api_versions[version]};{encoding.name}"
+        made = self._forms(entry).get(key)
+        if made is None:
+            try:
+                made = encoding.encode(self.served(entry, version))
+            except ValueError as error:
+                raise Unreadable(entry.key, str(error)) from error
+            entry.forms = (self.resource.generation, {**self._forms(entry), key: made})
+        return made
 
     def served_as_kept(self, entries: Sequence[Entry], version: str) -> list[bytes] | None:
         """The bytes of many entries at once, if all are served as they are kept; else None."""
@@ -135,18 +196,37 @@ class View:
         stored, wanted = entry.origin.api_version, self._api_versions[version]
         if self._as_stored and stored == wanted:
             return entry.data
-        generation = self.resource.generation
-        known = entry.forms[1] if entry.forms is not None and entry.forms[0] == generation else {}
+        known = self._forms(entry)
         if wanted in known:
             form = known[wanted]
             return entry.data if form is None else form
         data = self._conversion.convert(entry.data, stored, wanted)
+        self._keep(entry, wanted, data)
+        return data
+
+    def _forms(self, entry: Entry) -> dict[str, bytes | None]:
+        """What this generation has made of an entry."""
+        forms = entry.forms
+        return forms[1] if forms is not None and forms[0] == self.resource.generation else {}
+
+    def _keep(self, entry: Entry, wanted: str, data: bytes) -> None:
+        known = self._forms(entry)
         if not known and data is entry.data:
             entry.forms = self._as_kept[wanted]  # one for all entries of which this is true
         else:
-            entry.forms = (generation, {**known, wanted: None if data is entry.data else data})
-        return data
+            entry.forms = (self.resource.generation, {**known, wanted: None if data is entry.data else data})
 
     def to_storage(self, obj: Obj) -> Obj:
-        """An object as it is stored."""
+        """An object as it is stored, where nobody else has to convert it."""
         return self._conversion.to_storage(obj)
+
+    async def to_storage_remote(self, obj: Obj) -> Obj:
+        """An object as it is stored.
+
+        Raises:
+            ConversionFailed.
+        """
+        conversion = self._conversion
+        if isinstance(conversion, RemoteConversion):
+            return await conversion.to_storage_remote(obj)
+        return conversion.to_storage(obj)

@@ -11,7 +11,7 @@ what concerns it alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import aclosing
 from math import inf
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from controlplane.storage.cache.channel import Channel
 from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.metrics import INIT_EVENTS, TERMINATED_WATCHERS, WATCH_EVENTS
 from controlplane.storage.cache.ring import Change
-from controlplane.storage.cache.selection import Selection, error_frame, framed
+from controlplane.storage.cache.selection import Selection
 from controlplane.storage.cache.slices import Slices
 from controlplane.storage.cache.translate import EVENT_ERRORS, event_error
 from controlplane.storage.errors import Compacted, FutureRevision, Stale
@@ -106,7 +106,7 @@ class Watcher:
             if not self._was_woken():
                 raise
         except EVENT_ERRORS as error:
-            sink.write(Chunk(error_frame(event_error(error, self._selection.view.resource))))
+            sink.write(Chunk(self._selection.error_frame(event_error(error, self._selection.view.resource))))
         finally:
             self._mirror.watchers.discard(self)
             if self._channel is not None:
@@ -140,6 +140,14 @@ class Watcher:
             self.due = -inf
             channel.leave(self)
             self._sink.on_drain(self._wake)
+
+    def recall(self) -> None:
+        """Leave the channel, which has written nothing, to catch up with what is new."""
+        if self._channel is not None:
+            channel, self._channel = self._channel, None
+            self.due = -inf
+            channel.leave(self)
+            self._interrupt()
 
     def finish(self) -> None:
         """End the watch, as soon as its task runs, whatever it waits for."""
@@ -209,9 +217,12 @@ class Watcher:
         slices = Slices()
         lines: list[bytes] = []
         size_bytes = count = 0
+        if selection.view.is_remote:
+            entries = [entry for entry in entries if selection.admits(entry.key)]
+            await selection.view.ready(entries, selection.version)
         for entry in entries:
             if selection.admits(entry.key) and self._state_matches(entry):
-                line = selection.state_frame(entry, first=not (selection.plain or self.started))
+                line = selection.state_frame(entry, first=selection.headed and not self.started)
                 self.started = True
                 lines.append(line)
                 count += 1
@@ -248,7 +259,7 @@ class Watcher:
                 continue
             through = self._mirror.revision
             changes = collection.ring.after(self.position, limit=RING_STEP)
-            lines = self._lines(changes)
+            lines = await self._lines(changes)
             if len(changes) >= RING_STEP:
                 through = changes[-1].revision
             elif not lines:
@@ -275,25 +286,28 @@ class Watcher:
             async for through, changes in history:
                 # the store may be ahead of the mirror: what is above it comes from the ring or the channel
                 reached = min(through, mirror.revision)
-                await self._write_lines(self._lines(change for change in changes if change.revision <= reached))
+                lines = await self._lines([change for change in changes if change.revision <= reached])
+                await self._write_lines(lines)
                 self.position = max(self.position, reached)
                 if self.position >= collection.floor or reached < through:
                     return
                 if slices.due():
                     await slices.rest()
 
-    def _lines(self, changes: Iterable[Change]) -> list[bytes]:
-        """Frames for this watcher alone."""
+    async def _lines(self, changes: Sequence[Change]) -> list[bytes]:
+        """Frames for this watcher alone; waits only for what somebody else converts."""
         selection = self._selection
         lines: list[bytes] = []
+        if selection.view.is_remote:
+            await selection.ready(changes)
         for change in changes:
             if not selection.admits(change.key):
                 continue
             frame = selection.frame(change, {})
             if frame is not None:
-                line, event, served = frame
-                if not (selection.plain or self.started):
-                    line = framed(event, selection.encode(served, first=True))
+                line, event, kept = frame
+                if selection.headed and not self.started:
+                    line = selection.framed(event, kept, first=True)
                 self.started = True
                 lines.append(line)
         if lines:

@@ -121,6 +121,8 @@ class Lister:
         """The entries that match, at most ``enough`` (0 is all)."""
         view, slices = self._view, Slices()
         matching: list[Entry] = []
+        if view.is_remote:
+            await view.ready(entries, version)
         for entry in entries:
             if predicate.matches(view.decode(entry, version)):
                 matching.append(entry)

@@ -43,10 +43,11 @@ class Writer:
 
     async def create(self, key: bytes, obj: Obj, *, ttl_seconds: int) -> Entry:
         """See ``storage.api.Storage.create``."""
-        plain, result = await self._put(key, obj, expect=ABSENT, ttl_seconds=ttl_seconds)
+        plain = await self._encoded(obj) if self._view.is_remote else self._encode(obj)
+        plain, result = await self._put(key, plain, obj, expect=ABSENT, ttl_seconds=ttl_seconds)
         if not result.succeeded:
             raise KeyExists(key, revision=result.current.mod_revision if result.current else result.revision)
-        return self._mirror.intake.written(key, plain, result.revision, result.revision)
+        return self._written(key, plain, result.revision, result.revision)
 
     async def update(
         self,
@@ -57,11 +58,12 @@ class Writer:
         ttl_seconds: int,
     ) -> Entry:
         """See ``storage.api.Storage.update``."""
-        intake = self._mirror.intake
+        is_remote = self._view.is_remote
         state = self._remembered(key)
         while True:
             state, entry, new = await self._judged(key, state, mutate, version)
-            if new is Keep.KEEP or (not entry.origin.stale and self._encoded_as(entry, new)):
+            plain = b"" if isinstance(new, Keep) else await self._encoded(new) if is_remote else self._encode(new)
+            if isinstance(new, Keep) or (not entry.origin.stale and self._encoded_as(entry, plain)):
                 if state.current:
                     return entry
                 stored = await self._stored(key)
@@ -69,9 +71,9 @@ class Writer:
                     return entry
                 state = stored
                 continue
-            plain, result = await self._put(key, new, expect=entry.mod_revision, ttl_seconds=ttl_seconds)
+            plain, result = await self._put(key, plain, new, expect=entry.mod_revision, ttl_seconds=ttl_seconds)
             if result.succeeded:
-                return intake.written(key, plain, result.revision, entry.create_revision)
+                return self._written(key, plain, result.revision, entry.create_revision)
             state = self._returned(result)
 
     async def delete(self, key: bytes, check: Callable[[Obj, StoredEntry], Awaitable[None]], *, version: str) -> Entry:
@@ -100,6 +102,8 @@ class Writer:
                     continue
                 if entry is None:
                     raise KeyNotFound(key, revision=self._mirror.revision)
+            if self._view.is_remote:
+                await self._view.ready((entry,), version)
             obj = self._view.decode(entry, version)
             try:
                 return state, entry, await judge(obj, entry)
@@ -126,19 +130,31 @@ class Writer:
         current = result.current
         return _State(None if current is None else self._mirror.intake.read(current), current=True)
 
-    def _encoded_as(self, entry: Entry, new: Obj | Keep) -> bool:
-        """Whether a new object would be stored in the bytes that are stored."""
-        return not isinstance(new, Keep) and entry.data == self._mirror.intake.data_of(
-            self._encode(new), entry.mod_revision
-        )
+    def _written(self, key: bytes, plain: bytes, revision: int, create_revision: int) -> Entry:
+        """The entry of a write that succeeded: the mirror's own, where it has it already."""
+        entry = self._mirror.image.index.get(key)
+        if entry is not None and entry.mod_revision == revision and entry.origin.api_version:
+            return entry
+        return self._mirror.intake.written(key, plain, revision, create_revision)
+
+    def _encoded_as(self, entry: Entry, plain: bytes) -> bool:
+        """Whether these are the bytes that are stored."""
+        return entry.data == self._mirror.intake.data_of(plain, entry.mod_revision)
 
     def _encode(self, obj: Obj) -> bytes:
         resource = self._view.resource
-        stored = self._view.to_storage(obj)
+        return encode_stored(self._view.to_storage(obj), resource.storage_gvk, native=resource.native)
+
+    async def _encoded(self, obj: Obj) -> bytes:
+        """The same where somebody else may have to convert the object."""
+        resource = self._view.resource
+        stored = await self._view.to_storage_remote(obj)
         return encode_stored(stored, resource.storage_gvk, native=resource.native)
 
-    async def _put(self, key: bytes, obj: Obj, *, expect: int, ttl_seconds: int) -> tuple[bytes, TxnResult]:
-        """Write an object; if it is too large, once more without its managedFields.
+    async def _put(
+        self, key: bytes, plain: bytes, obj: Obj, *, expect: int, ttl_seconds: int
+    ) -> tuple[bytes, TxnResult]:
+        """Write an object, encoded already; if it is too large, once more without its managedFields.
 
         Returns:
             The plain bytes written, and the outcome.
@@ -148,12 +164,11 @@ class Writer:
         """
         kv, intake = self._mirror.kv, self._mirror.intake
         lease = await kv.grant(ttl_seconds) if ttl_seconds else 0
-        plain = self._encode(obj)
         try:
             return plain, await kv.put(key, intake.to_storage(key, plain), expect=expect, lease=lease)
         except ValueTooLarge:
             if not obj["metadata"].get("managedFields"):
                 raise
         metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
-        plain = self._encode({**obj, "metadata": metadata})
+        plain = await self._encoded({**obj, "metadata": metadata})
         return plain, await kv.put(key, intake.to_storage(key, plain), expect=expect, lease=lease)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controlplane.apiextensions.definition.resource import DEFINITIONS
-from controlplane.apiextensions.definition.warnings import RULES_NOT_ENFORCED, WEBHOOKS_NOT_CALLED
+from controlplane.apiextensions.definition.warnings import RULES_NOT_ENFORCED
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.decode import Decoder
 from tests.custom_resources import definition, real_definitions
@@ -160,5 +160,3 @@ def test_warnings() -> None:
     again = DEFINITIONS.strategy.update_warnings
     assert again is not None
     assert again(new, new) == [RULES_NOT_ENFORCED]
-    webhook = decoded(with_spec(conversion={"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}}))
-    assert DEFINITIONS.strategy.warnings(webhook) == [WEBHOOKS_NOT_CALLED]

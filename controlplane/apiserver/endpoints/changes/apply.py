@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from controlplane.apimachinery.codec.json import dumps, loads
+from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.patch.structured.errors import ConflictError, TypeMismatch
 from controlplane.apimachinery.schema.decode import DecodeError
@@ -20,11 +21,14 @@ __all__ = ["apply"]
 
 async def apply(edit: Edit) -> Change:
     """Raises APIError: 400 for what is no YAML object of the served kind; 413."""
-    applied, repeated = await read_yaml(edit.request)
+    applied, repeated = await read_yaml(edit.request, prefix="error decoding patch: ")
     if applied is None:
         applied = {}
     if not isinstance(applied, dict):
-        raise bad_request("error decoding patch: the body must be an object")
+        raise bad_request(
+            "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+            f"{json_kind(applied)} into Go value of type map[string]interface {{}}"
+        )
     _check_head(applied, edit.target.served.gvk)
 
     def change(old: Obj | None) -> Obj:

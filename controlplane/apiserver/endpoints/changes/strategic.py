@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from controlplane.apimachinery.codec.json import dumps, loads
+from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
+from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.errors import MalformedPatch, PatchNotApplicable
 from controlplane.apimachinery.patch.strategic_merge import (
@@ -10,9 +11,10 @@ from controlplane.apimachinery.patch.strategic_merge import (
     apply_strategic_merge_patch,
     go_text,
 )
+from controlplane.apimachinery.schema.duplicates import merge_duplicates
 from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apimachinery.status import APIError, bad_request, not_found
-from controlplane.apiserver.endpoints.body import decode_patched, parse_json, read_body
+from controlplane.apiserver.endpoints.body import decode_patched, read_body
 from controlplane.apiserver.endpoints.changes.api import Change, Edit
 from controlplane.apiserver.endpoints.changes.refused import not_applicable
 from controlplane.apiserver.registry.table import Served
@@ -24,12 +26,15 @@ _SCHEMA = "strategic merge schema"
 
 async def strategic_merge_patch(edit: Edit) -> Change:
     """Raises APIError: 400 for what is no JSON object, 413."""
-    value, problems = parse_json(await read_body(edit.request))
+    raw = await read_body(edit.request)
+    try:
+        value, problems = merge_duplicates(raw, loads(raw))
+    except MalformedJSON as error:
+        raise bad_request(str(error)) from error
     if value is None:
         value = {}
     if not isinstance(value, dict):
-        kind = {list: "array", str: "string", bool: "bool"}.get(type(value), "number")
-        raise bad_request(f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}")
+        raise bad_request(f"json: cannot unmarshal {json_kind(value)} into Go value of type map[string]interface {{}}")
     served, options = edit.target.served, edit.options
     schema = _schema(served)
 

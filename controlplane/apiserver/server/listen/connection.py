@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from aiohttp.http import HttpProcessingError, HttpRequestParser, RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
@@ -23,20 +24,24 @@ from controlplane.apiserver.server.listen.sink import ConnectionSink
 from controlplane.base import logs
 
 if TYPE_CHECKING:
+    from aiohttp._websocket.reader import WebSocketReader
+
     from controlplane.apiserver.server.listen.direct import DirectRoad
+    from controlplane.apiserver.server.listen.frames import FrameReader
 
 __all__ = ["Connection", "ConnectionServer"]
 
 log = logs.get(__name__)
 
 _TOO_LARGE = frozenset({"LineTooLong"})
+_HEAD_LIMITS = ("max_line_size", "max_field_size", "max_headers")
 
 
 class Connection(RequestHandler):
     """aiohttp's protocol of one connection. ``peer`` and ``remote`` are set while it is connected; ``sink`` while a
     stream is written."""
 
-    __slots__ = ("_road", "peer", "remote", "sink")
+    __slots__ = ("_head_limits", "_road", "peer", "remote", "sink")
 
     peer: ConnectionPeer
     remote: str
@@ -51,6 +56,7 @@ class Connection(RequestHandler):
     ) -> None:
         super().__init__(manager, loop=loop, **options)
         self.sink: ConnectionSink | None = None
+        self._head_limits = {name: options[name] for name in _HEAD_LIMITS if name in options}
         self._road = road(self) if road is not None else None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -89,6 +95,15 @@ class Connection(RequestHandler):
         """Whether no further requests are to be answered."""
         return self._close or self._force_close
 
+    def read_head(self, head: bytes) -> RawRequestMessage | None:
+        """What aiohttp's parser makes of a request's head by itself; None if it makes nothing of it."""
+        parser = HttpRequestParser(self, self._loop, len(head), **self._head_limits)
+        try:
+            messages, _, _ = parser.feed_data(head)
+        except HttpProcessingError:
+            return None  # the ordinary road answers it
+        return messages[0][0] if len(messages) == 1 else None
+
     def answered(self) -> None:
         """A request has its answer: the connection is idle from now on."""
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
@@ -96,6 +111,10 @@ class Connection(RequestHandler):
     def under_way(self) -> None:
         """A request goes on in a task: a shutdown waits for it."""
         self._request_in_progress = True
+
+    def take_frames(self, reader: FrameReader) -> None:
+        """Give all that comes from now on to ``reader``: HTTP is over on this connection."""
+        self.set_parser(cast("WebSocketReader", reader))
 
     def request_ended(self) -> None:
         """Tell a shutdown that waits."""

@@ -1,12 +1,13 @@
-"""The short road: a request that came whole and with known headers is answered from where its bytes were received.
+"""The short road: a request that came whole is answered from where its bytes were received.
 
-The same handler, the same answers: only aiohttp's parser, its request object and its tasks are left out, which cost
-more than all filters together. What the handler does before it first waits is done at once; if it has to wait, or the
-answer is a stream or a large one, the rest is a task and the connection takes nothing else until that has ended.
+The same handler, the same answers: only aiohttp's request object and its tasks are left out, and its parser where it
+has read the same headers before, which cost more than all filters together. What the handler does before it first waits
+is done at once; if it has to wait, or the answer is a stream or a large one, the rest is a task and the connection
+takes nothing else until that has ended.
 
-Everything else goes the ordinary road: bytes that are not exactly one whole request, unknown headers (the parser says
-what they mean, once), HEAD, HTTP/1.0, chunked bodies, upgrades, bodies that are still coming. A connection of which it
-cannot be told where the next request begins stays on the ordinary road.
+Everything else goes the ordinary road: bytes that are not exactly one whole request, HEAD, HTTP/1.0, chunked bodies,
+upgrades, bodies that are still coming. A connection of which it cannot be told where the next request begins stays on
+the ordinary road.
 
 Why, and what it costs: docs/decisions/0005-get-from-the-protocol.md.
 """
@@ -84,7 +85,7 @@ class DirectRoad:
 
     def __init__(self, connection: Connection, front: Front) -> None:
         self._connection, self._front = connection, front
-        self._heads = KnownHeads()
+        self._heads = KnownHeads(connection.read_head)
         self._owed = 0  # bytes of a body that the ordinary road is still to get, or UNKNOWN
         self._held = b""
         self._task: asyncio.Task[None] | None = None
@@ -112,7 +113,7 @@ class DirectRoad:
             self._write(front.failed(error), close=True)
             return True
         if isinstance(outcome, Rest) or not self._write(outcome):
-            self._begin(outcome, _Exchange(connection, found))
+            self._begin(outcome, found)
         return True
 
     def passed(self, data: bytes, message: object | None) -> None:
@@ -123,7 +124,7 @@ class DirectRoad:
             if self._owed < 0:
                 self._owed = UNKNOWN
         elif self._owed == 0:
-            missing = self._heads.learn(data, message) if message is not None else None
+            missing = self._heads.missing(data, message) if message is not None else None
             self._owed = UNKNOWN if missing is None else missing
 
     def hold(self, data: bytes) -> None:
@@ -156,26 +157,30 @@ class DirectRoad:
             connection.answered()
         return True
 
-    def _begin(self, outcome: Response | Rest[Response], exchange: _Exchange) -> None:
+    def _begin(self, outcome: Response | Rest[Response], found: Found) -> None:
         self.busy = True
         self._connection.under_way()
         context = outcome.context if isinstance(outcome, Rest) else None
-        self._task = self._front.requests.start(self._finish(outcome, exchange), name="request", context=context)
+        self._task = self._front.requests.start(self._finish(outcome, found), name="request", context=context)
 
-    async def _finish(self, outcome: Response | Rest[Response], exchange: _Exchange) -> None:
+    async def _finish(self, outcome: Response | Rest[Response], found: Found) -> None:
         keep = False
         try:
             try:
                 response, failed = (await outcome if isinstance(outcome, Rest) else outcome), False
             except Exception as error:  # noqa: BLE001  # as in take()
                 response, failed = self._front.failed(error), True
-            answer = self._front.answer(response, close=failed)
-            await answer.prepare(exchange)
-            keep = answer.keep_alive
+            keep = self._write(response, close=failed) or await self._write_over_time(response, found, close=failed)
         except ConnectionError as error:
-            log.debug("client has gone", path=exchange.raw_path, error=error)
+            log.debug("client has gone", path=found.target, error=error)
         finally:
             self._ended(keep=keep)
+
+    async def _write_over_time(self, response: Response, found: Found, *, close: bool) -> bool:
+        """Write a stream or a large answer; whether the connection goes on."""
+        answer = self._front.answer(response, close=close)
+        await answer.prepare(_Exchange(self._connection, found))
+        return answer.keep_alive
 
     def _ended(self, *, keep: bool) -> None:
         connection = self._connection

@@ -1,13 +1,13 @@
 """Heads of requests that a connection has sent before: a client sends the same headers again and again.
 
-Nothing is parsed here. What a header block means is what aiohttp's parser made of it the first time; the same bytes are
-then known to mean the same. Only the request line is read, where it is of the plainest form; whatever is not goes to
-the parser.
+Nothing is parsed here. What a header block means is what aiohttp's parser makes of it the first time; the same bytes
+are then known to mean the same. Only the request line is read, where it is of the plainest form.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from aiohttp.http import HttpVersion11, RawRequestMessage
@@ -20,7 +20,7 @@ BLOCKS = 8
 with the lengths of a few bodies."""
 
 HEAD_BYTES = 16 * 1024
-"""Longer heads are not remembered."""
+"""Longer heads go to the parser each time."""
 
 _LINE = re.compile(rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9._~%!$&'()*+,;=:@/?-]*) HTTP/1\.1\r\n")
 _END = b"\r\n\r\n"
@@ -41,15 +41,17 @@ class Found(NamedTuple):
 
 
 class KnownHeads:
-    """The header blocks of one connection."""
+    """The header blocks of one connection. ``read_head``: what the parser makes of a head with the empty line after it,
+    None if it makes nothing of it."""
 
-    __slots__ = ("_blocks",)
+    __slots__ = ("_blocks", "_read_head")
 
-    def __init__(self) -> None:
+    def __init__(self, read_head: Callable[[bytes], RawRequestMessage | None]) -> None:
         self._blocks: dict[bytes, _Block] = {}
+        self._read_head = read_head
 
     def find(self, data: bytes) -> Found | None:
-        """The request, if ``data`` is exactly one, whole, with a known header block."""
+        """The request, if ``data`` is exactly one, whole, of the plainest form."""
         line = _LINE.match(data)
         if line is None:
             return None
@@ -57,32 +59,41 @@ class KnownHeads:
         end = data.find(_END, begin)
         if end < 0:
             return None
-        block = self._blocks.get(data[begin:end])
+        block = self._blocks.get(data[begin:end]) or self._learn(data[: end + 4], line)
         if block is None or end + 4 + block.body_bytes != len(data):
             return None
         return Found(line[1].decode(), line[2].decode(), block.headers, end + 4)
 
-    def learn(self, data: bytes, message: object) -> int | None:
-        """Remember the header block that ``data`` begins with, given what the parser made of it.
-
-        Returns:
-            How many bytes of the body are still to come; None: where the next request begins cannot be told.
-        """
+    def missing(self, data: bytes, message: object) -> int | None:
+        """How many bytes of its body are still to come of the request that ``data`` begins, given what the parser made
+        of it; None: where the next request begins cannot be told."""
         line = _LINE.match(data)
         end = data.find(_END, line.end()) if line is not None else -1
-        if line is None or end < 0 or not isinstance(message, RawRequestMessage) or not _plain(message):
+        if line is None or end < 0 or not isinstance(message, RawRequestMessage) or not _is(message, line):
             return None
-        if (message.method.encode(), message.path.encode()) != line.groups():
+        missing = end + 4 + _body_bytes(message) - len(data)
+        return missing if missing >= 0 else None
+
+    def _learn(self, head: bytes, line: re.Match[bytes]) -> _Block | None:
+        """Remember the header block of a head that is of the plainest form."""
+        if len(head) > HEAD_BYTES:
             return None
-        body_bytes = int(message.headers.get("Content-Length", "0"))
-        missing = end + 4 + body_bytes - len(data)
-        if missing < 0:
+        message = self._read_head(head)
+        if message is None or not _is(message, line) or "Expect" in message.headers:
             return None
-        if end - line.end() <= HEAD_BYTES and "Expect" not in message.headers:
-            if len(self._blocks) >= BLOCKS:
-                del self._blocks[next(iter(self._blocks))]
-            self._blocks[data[line.end() : end]] = _Block(message.headers, body_bytes)
-        return missing
+        if len(self._blocks) >= BLOCKS:
+            del self._blocks[next(iter(self._blocks))]
+        block = self._blocks[head[line.end() : -len(_END)]] = _Block(message.headers, _body_bytes(message))
+        return block
+
+
+def _is(message: RawRequestMessage, line: re.Match[bytes]) -> bool:
+    """Whether the parser read the line alike, and found nothing out of the ordinary."""
+    return _plain(message) and (message.method.encode(), message.path.encode()) == line.groups()
+
+
+def _body_bytes(message: RawRequestMessage) -> int:
+    return int(message.headers.get("Content-Length", "0"))
 
 
 def _plain(message: RawRequestMessage) -> bool:

@@ -27,6 +27,7 @@ from controlplane.apiserver.server.listen.compress import Compressor
 from controlplane.apiserver.server.listen.connection import Connection, ConnectionServer
 from controlplane.apiserver.server.listen.direct import DirectRoad
 from controlplane.apiserver.server.listen.sink import ConnectionSink
+from controlplane.apiserver.server.listen.websocket import WebSocketAnswer, asks_for_websocket
 from controlplane.base import logs
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.tasks import Owner
@@ -193,7 +194,11 @@ class Listener:
             response = await self.handler(request)
         except Exception as error:  # noqa: BLE001  # the outermost frame of a request
             return self.answer(self.failed(error), close=True)
-        return self.answer(response)
+        if "Upgrade" not in raw.headers:
+            return self.answer(response)
+        if isinstance(response, StreamResponse) and asks_for_websocket(request.headers):
+            return WebSocketAnswer(response, request.headers, opened=self._sinks.add, ended=self._sinks.discard)
+        return self.answer(response, close=True)  # what follows on the connection may be in another protocol
 
 
 class _Body:

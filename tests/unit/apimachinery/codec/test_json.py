@@ -19,17 +19,12 @@ def nested(depth: int, inner: Any = None) -> Any:
 @pytest.mark.parametrize(
     "text",
     [
-        b"{}{}",
-        b'{"a":NaN}',
-        b'{"a":Infinity}',
         b'{"a":1e999}',
         b'{"a":"\xff"}',
         b'"\\ud800"',
-        b"{'a':1}",
-        b'{"a":1,}',
     ],
 )
-def test_malformed_text_is_refused_with_its_position(text: bytes) -> None:
+def test_what_only_the_parser_refuses_is_refused_with_its_position(text: bytes) -> None:
     with pytest.raises(MalformedJSON, match=r"line \d+ column \d+ \(char \d+\)"):
         loads(text)
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from controlplane.apimachinery.codec.messages import message_of
-from controlplane.apimachinery.codec.protobuf import decode_envelope
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import (
     array,
@@ -22,7 +21,7 @@ from controlplane.apimachinery.schema.native import (
     string,
     time,
 )
-from tests.unit.apimachinery.codec.test_protobuf import envelope, put
+from tests.unit.apimachinery.codec.protobuf.test_envelope import put
 
 PART = record({"name": string(), "on": boolean()}, go_type="v1.Part")
 SCHEMA = record(
@@ -54,8 +53,7 @@ SECONDS = put(1, 1_767_225_600)
 
 
 def decoded(body: bytes) -> Obj:
-    obj = decode_envelope(envelope(body), MESSAGE)
-    return {name: value for name, value in obj.items() if name not in {"apiVersion", "kind"}}
+    return MESSAGE.decode(body)
 
 
 @pytest.mark.parametrize(

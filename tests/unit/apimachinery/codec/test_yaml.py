@@ -133,3 +133,18 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         yaml.loads(text)
     except (MalformedYAML, TooDeep):
         return
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "yaml: line 1: did not find expected node content"),
+        ("a: b: c", "yaml: mapping values are not allowed in this context"),
+        ("x: 1\ny: [\nz: 1", "yaml: line 1: did not find expected ',' or ']'"),
+        ("x: 1\ny: @", "yaml: line 2: found character that cannot start any token"),
+    ],
+)
+def test_what_the_parser_says_is_said_as_by_gos_port_of_it(text: str, message: str) -> None:
+    with pytest.raises(MalformedYAML) as caught:
+        yaml.loads(text)
+    assert str(caught.value) == message

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from controlplane.apimachinery.schema.formats import FORMATS, effective_format
-from controlplane.apimachinery.schema.patterns import PatternError, searcher
+from controlplane.cel.patterns import PatternError, searcher
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from tests.unit.apis.kinds import Kind
 KIND = Kind(FLOW_SCHEMAS)
 LEVEL = {"priorityLevelConfiguration": {"name": "global-default"}}
 RULE = "spec.rules[0]"
+ALL = {"kind": "Group", "group": {"name": "*"}}
+EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
 
 
 def test_precedence_is_filled_in_and_changes_are_counted() -> None:
@@ -47,6 +49,15 @@ def test_precedence_is_filled_in_and_changes_are_counted() -> None:
                     '"ByNamespace", '
                     '"ByUser"'
                 ),
+            ],
+        ),
+        (
+            {**LEVEL, "rules": [{"subjects": [ALL], "resourceRules": [{**EVERYTHING, "namespaces": ["a.b"]}]}]},
+            [
+                (
+                    f'{RULE}.resourceRules[0].namespaces[0]: Invalid value: "a.b": '
+                    "each member of this list must be '*' or a DNS-1123 label; must not contain dots"
+                )
             ],
         ),
         (
@@ -213,3 +224,12 @@ def test_flags() -> None:
     assert FLOW_SCHEMAS.strategy.create_on_update
     assert not FLOW_SCHEMAS.strategy.unconditional_update
     assert KIND.row(KIND.created(spec=LEVEL))["MissingPL"] == "?"
+
+
+def test_what_must_be_as_it_is_is_shown_as_upstream_prints_it() -> None:
+    assert KIND.refused(metadata={"name": "exempt"}, spec=LEVEL) == [
+        (
+            'spec: Invalid value: {"PriorityLevelConfiguration":{"Name":"global-default"},"MatchingPrecedence":1000,'
+            '"DistinguisherMethod":null,"Rules":null}: spec of \'exempt\' must equal the fixed value'
+        )
+    ]

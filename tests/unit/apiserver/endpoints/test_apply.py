@@ -79,7 +79,13 @@ def test_a_conflict_names_manager_and_field_and_force_takes_it() -> None:
         ),
         pytest.param("fieldManager=one", "- a", 400, "error decoding patch", id="a list"),
         pytest.param("fieldManager=one", "", 400, "invalid object type: /, Kind=", id="nothing"),
-        pytest.param("fieldManager=one", "kind: [", 400, "error converting YAML to JSON", id="no yaml"),
+        pytest.param(
+            "fieldManager=one",
+            "kind: [",
+            400,
+            "error decoding patch: error converting YAML to JSON: yaml: ",
+            id="no yaml",
+        ),
         pytest.param(
             "fieldManager=one",
             {**config(), "apiVersion": "a/b/c"},

@@ -1,7 +1,7 @@
 """Regular expressions that users give: the syntax and the meaning of RE2, in linear time whatever the text.
 
-A search by RE2 costs a few microseconds, most of them in the call. Patterns of a small subset, which ``re`` cannot take
-long over either, are given to ``re``, which is ten times sooner.
+A search by RE2 costs a few microseconds, most of them in the call. Patterns of which ``linear`` shows that ``re``
+cannot take long over them either are given to ``re``, which is ten times sooner.
 
 Source: Go's ``regexp`` (RE2 syntax), in which Kubernetes reads patterns.
 """
@@ -9,29 +9,34 @@ Source: Go's ``regexp`` (RE2 syntax), in which Kubernetes reads patterns.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Protocol
 
 import re2
 
-__all__ = ["PatternError", "searcher"]
+from controlplane.cel.linear import compile_linear
+
+__all__ = ["Found", "PatternError", "finder", "searcher"]
 
 Search = Callable[[str], object]
 
+
+class Found(Protocol):
+    """A match: its text, and where it begins and ends, in code points."""
+
+    def group(self) -> str:
+        """The text."""
+
+    def start(self) -> int:
+        """Its first place."""
+
+    def end(self) -> int:
+        """The place after its last."""
+
+
 _MEMORY_BYTES = 8 << 20
 """What one compiled pattern may take; RE2's own default."""
-
-_ATOM = r"(?:\[\^?(?:[A-Za-z0-9_./:@ ,=+]|\\[./-]|(?<!-)-(?!-))+\]|[A-Za-z0-9_/:@,=-]|\\[./-])"
-_FIXED = rf"(?:{_ATOM}(?:\{{[0-9]{{1,3}}\}})?)*"
-_SIMPLE = re.compile(rf"\^{_FIXED}(?:{_ATOM}(?:[+*]|\{{[0-9]{{1,3}},[0-9]{{0,3}}\}}){_FIXED})?\$")
-"""Anchored on both ends, with one repetition of variable length at most: how long it is, the text's length decides."""
-
-_PROVED = frozenset(
-    {
-        r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
-    }
-)
-"""Patterns that occur by the thousand (quantities) and have been looked at: the next character always decides."""
 
 _WORDS = (
     ("missing ]", "missing closing ]"),
@@ -61,13 +66,30 @@ def searcher(pattern: str) -> Search:
     Raises:
         PatternError.
     """
-    if pattern in _PROVED or _SIMPLE.fullmatch(pattern):
-        try:
-            simple: Search = re.compile(pattern[:-1] + r"\Z", re.ASCII).search
-        except re.error:
-            return _compiled(pattern)  # which says what is wrong
+    simple = compile_linear(pattern)
+    if simple is not None:
         return simple
-    return _compiled(pattern)
+    search: Search = _compiled(pattern).search
+    return search
+
+
+@lru_cache(maxsize=1024)
+def finder(pattern: str) -> Callable[[str], Iterator[Found]]:
+    """How to find a pattern in a text: a function that yields matches from left to right.
+
+    After a match without length, the next one begins a character later; it may be next to the end of the one before.
+
+    Raises:
+        PatternError.
+    """
+    find: Callable[[str], Iterator[Found]] = _compiled(pattern).finditer
+    return find
+
+
+class _Compiled(Protocol):
+    def search(self, text: str) -> object: ...
+
+    def finditer(self, text: str) -> Iterator[Found]: ...
 
 
 _REPEATS = re.compile(r"\{([0-9]+)(?:,([0-9]*))?\}")
@@ -76,7 +98,7 @@ _MAX_REPEATS = 4000
 people do not come near it."""
 
 
-def _compiled(pattern: str) -> Search:
+def _compiled(pattern: str) -> _Compiled:
     repeats = sum(int(most or least) for least, most in _REPEATS.findall(pattern))
     if repeats > _MAX_REPEATS:
         raise PatternError(f"error parsing regexp: expression too large: `{pattern}`")
@@ -84,10 +106,10 @@ def _compiled(pattern: str) -> Search:
     options.log_errors = False
     options.max_mem = _MEMORY_BYTES
     try:
-        search: Search = re2.compile(pattern, options).search
+        compiled: _Compiled = re2.compile(pattern, options)
     except re2.error as error:
         raise PatternError(_go_message(pattern, error.args[0])) from None
-    return search
+    return compiled
 
 
 def _go_message(pattern: str, text: object) -> str:

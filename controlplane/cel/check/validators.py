@@ -1,0 +1,97 @@
+"""What Kubernetes checks beyond types: literals that name no duration, no moment, no pattern; lists of mixed types.
+
+Source: google/cel-go ``cel/validator.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from controlplane.cel.ast import Call, Comprehension, Const, Expr, ListExpr, MapExpr, Select, StructExpr
+from controlplane.cel.errors import EvalError, Issues
+from controlplane.cel.patterns import PatternError, searcher
+from controlplane.cel.timestamps import parse_duration, parse_timestamp
+from controlplane.cel.types import Type
+
+__all__ = ["children", "validate", "walk"]
+
+
+def children(expr: Expr) -> list[Expr]:
+    """The nodes right below one."""
+    match expr:
+        case Select():
+            return [expr.operand]
+        case Call():
+            return expr.args if expr.target is None else [expr.target, *expr.args]
+        case ListExpr():
+            return expr.items
+        case MapExpr():
+            return [part for entry in expr.entries for part in (entry.key, entry.value)]
+        case StructExpr():
+            return [field.value for field in expr.fields]
+        case Comprehension():
+            return [expr.iter_range, expr.init, expr.condition, expr.step, expr.result]
+        case _:
+            return []
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The node and all below it, in no order that matters."""
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(children(node))
+
+
+def validate(expr: Expr, source: str) -> None:
+    """Look at a checked tree.
+
+    Raises:
+        CompileError.
+    """
+    issues = Issues(source)
+    for node in walk(expr):
+        match node:
+            case Call(function="duration" | "timestamp" | "matches"):
+                _literal(node, issues)
+            case ListExpr():
+                _alike(node.items, [index in node.optional for index in range(len(node.items))], issues)
+            case MapExpr():
+                _alike([entry.key for entry in node.entries], [False] * len(node.entries), issues)
+                _alike([entry.value for entry in node.entries], [entry.optional for entry in node.entries], issues)
+            case _:
+                pass
+    if issues:
+        raise issues.error()
+
+
+def _parses(read: Callable[[str], object], text: str) -> bool:
+    try:
+        return read(text) is not None
+    except (EvalError, PatternError):
+        return False
+
+
+def _literal(call: Call, issues: Issues) -> None:
+    argument = call.args[0] if call.args else None
+    if not isinstance(argument, Const) or not isinstance(argument.value, str):
+        return
+    readers: dict[str, Callable[[str], object]] = {
+        "duration": parse_duration,
+        "timestamp": parse_timestamp,
+        "matches": searcher,
+    }
+    if not _parses(readers[call.function], argument.value):
+        issues.add(argument.position, f"invalid {call.function} argument")
+
+
+def _alike(items: list[Expr], optional: list[bool], issues: Issues) -> None:
+    first: Type | None = None
+    for item, unwrap in zip(items, optional, strict=True):
+        found = item.type.params[0] if unwrap and item.type.params else item.type
+        if first is None:
+            first = found
+        elif found != first:
+            issues.add(item.position, f"expected type '{first}' but found '{found}'")
+            return

@@ -1,0 +1,243 @@
+"""From a checked tree to Python: the fast way, which stops at the first error.
+
+If nothing goes wrong, ``&&`` and ``||`` are Python's own; if something does, the error may have to be absorbed, and the
+whole is evaluated once more, step by step (``controlplane.cel.evaluate.plan``). So this code never says which error it
+was, and a missing key is a KeyError.
+"""
+
+from __future__ import annotations
+
+from controlplane.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
+from controlplane.cel.codegen.calls import call
+from controlplane.cel.codegen.loops import loop
+from controlplane.cel.codegen.writer import Unsupported, Writer
+from controlplane.cel.environment import Environment, FieldDeclaration
+from controlplane.cel.equality import find, index
+from controlplane.cel.estimates import LIST_CREATE_COST, MAP_CREATE_COST, SELECT_COST, STRUCT_CREATE_COST
+from controlplane.cel.evaluate.constants import constant
+from controlplane.cel.evaluate.plan import INDEXES, is_attribute, roots_in_conditional
+from controlplane.cel.evaluate.selection import field_presence
+from controlplane.cel.functions import NOT_CONSTANT
+
+__all__ = ["Generator"]
+
+
+class Generator(Writer):
+    """Writes one expression."""
+
+    unsupported = Unsupported()
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__()
+        self.environment = environment
+        self.parameters = {name: f"v{slot}" for slot, name in enumerate(environment.variables)}
+        self.scopes: list[dict[str, str]] = []
+
+    def local(self, name: str) -> str:
+        """A Python name for a variable of the innermost loop or binding."""
+        self.scopes[-1][name] = local = self.name()
+        return local
+
+    def value(self, expr: Expr) -> str:
+        """The node as Python, its cost counted."""
+        known = constant(expr)
+        if known is not NOT_CONSTANT:
+            return self.constant(known)
+        if is_attribute(expr):
+            text = self._attribute(expr)
+            if not roots_in_conditional(expr) and not (isinstance(expr, Select) and expr.test_only):
+                self.cost(SELECT_COST)
+            return self.short(text)
+        match expr:
+            case Call():
+                return self.short(self._call(expr))
+            case ListExpr() if not expr.optional:
+                items = [self.value(item) for item in expr.items]
+                self.cost(LIST_CREATE_COST)
+                return self.short(f"[{', '.join(items)}]")
+            case MapExpr():
+                return self.short(self._map(expr))
+            case StructExpr():
+                return self.short(self._struct(expr))
+            case Comprehension():
+                return self._bind(expr) if expr.is_bind else loop(self, expr)
+            case _:
+                raise self.unsupported
+
+    def terms(self, function: str, terms: list[Expr]) -> str:
+        """A chain of ``&&`` or ``||``."""
+        first = self.value(terms[0])
+        if len(terms) == 1:
+            return first
+        result = self.name()
+        self.emit(f"{result} = {first}")
+        indent = self.indent
+        for term in terms[1:]:
+            saved, self.pending = self.pending, 0
+            self.emit(f"if {result}:" if function == "_&&_" else f"if not {result}:")
+            self.indent += 1
+            text = self.value(term)
+            self.flush()
+            self.emit(f"{result} = {text}")
+            self.pending = saved
+            self.indent = indent
+        return result
+
+    # Attributes
+
+    def _attribute(self, expr: Expr) -> str:
+        match expr:
+            case Ident():
+                return self._variable(expr.name)
+            case Select():
+                return self._select(expr)
+            case Call(function="_?_:_"):
+                return self._conditional(expr)
+            case Call():
+                return self._index(expr)
+            case _:
+                raise self.unsupported
+
+    def operand(self, expr: Expr) -> str:
+        """What is selected from: an attribute costs only its selections."""
+        if is_attribute(expr) and constant(expr) is NOT_CONSTANT:
+            return self.short(self._attribute(expr))
+        return self.value(expr)
+
+    def _variable(self, name: str) -> str:
+        if not name.startswith("."):
+            for scope in reversed(self.scopes):
+                if name in scope:
+                    return scope[name]
+        return self.parameters[name.removeprefix(".")]
+
+    def _declared(self, operand: Expr, field: str) -> FieldDeclaration | None:
+        if operand.type.kind != "object":
+            return None
+        return self.environment.provider.field(operand.type.name, field)
+
+    def _select(self, expr: Select) -> str:
+        if expr.operand.type.is_optional:
+            raise self.unsupported
+        container = self.operand(expr.operand)
+        declared = self._declared(expr.operand, expr.field)
+        key = self.constant(declared.key if declared else expr.field)
+        self.cost(SELECT_COST)
+        if expr.test_only:
+            if expr.operand.type.kind in ("object", "map"):
+                return f"({key} in {container})"
+            return f"{self.constant(field_presence(expr.field, declared))}({container})"
+        text = f"{container}[{key}]"
+        if declared is None or declared.read is None:
+            return text
+        return f"float({text})" if declared.read is float else f"{self.constant(declared.read)}({text})"
+
+    def _index(self, expr: Call) -> str:
+        if expr.function not in INDEXES or expr.function == "_?._" or expr.args[0].type.is_optional:
+            raise self.unsupported
+        container_expr, key_expr = expr.args
+        container, key = self.operand(container_expr), self.operand(key_expr)
+        if expr.function == "_[?_]":
+            found = self.named(f"{self.constant(find)}({container}, {key})")
+            self.dynamic_cost(f"{found}.has_value")
+            return found
+        self.cost(SELECT_COST)
+        known = constant(key_expr)
+        if container_expr.type.kind == "list" and key_expr.type.kind == "int":
+            if known is not NOT_CONSTANT:
+                return f"{container}[{known}]" if known >= 0 else "fail()"
+            key = self.named(key)
+            return f"({container}[{key}] if {key} >= 0 else fail())"
+        if container_expr.type.kind == "map" and key_expr.type.kind == "string":
+            return f"{container}[{key}]"
+        return f"{self.constant(index)}({container}, {key})"
+
+    def _conditional(self, expr: Call) -> str:
+        result = self.name()
+        condition, yes, no = expr.args
+        test = self.value(condition)
+        if condition.type.kind != "bool":
+            raise self.unsupported
+        with self.block(f"if {test}:"):
+            self.emit(f"{result} = {self.operand(yes)}")
+        with self.block("else:"):
+            self.emit(f"{result} = {self.operand(no)}")
+        return result
+
+    # Calls and literals
+
+    def _call(self, expr: Call) -> str:
+        if expr.function in ("_&&_", "_||_"):
+            if any(arg.type.kind != "bool" for arg in expr.args):
+                raise self.unsupported
+            return self.terms(expr.function, expr.args)
+        if expr.function in ("or", "orValue") and expr.overloads[0].id.startswith("optional_or"):
+            return self._either(expr)
+        if expr.function == "@not_strictly_false":
+            raise self.unsupported
+        return call(self, expr)
+
+    def _either(self, expr: Call) -> str:
+        assert expr.target is not None
+        result = self.named(self.value(expr.target))
+        chosen = self.name()
+        with self.block(f"if {result}.has_value:"):
+            self.emit(f"{chosen} = {result}{'.value' if expr.function == 'orValue' else ''}")
+        with self.block("else:"):
+            self.emit(f"{chosen} = {self.value(expr.args[0])}")
+        return chosen
+
+    def _map(self, expr: MapExpr) -> str:
+        keys = [constant(entry.key) for entry in expr.entries]
+        if any(type(key) is not str for key in keys) or len(set(keys)) < len(keys):
+            raise self.unsupported
+        if any(entry.optional for entry in expr.entries):
+            raise self.unsupported
+        entries = [f"{self.constant(key)}: {self.value(e.value)}" for key, e in zip(keys, expr.entries, strict=True)]
+        self.cost(MAP_CREATE_COST)
+        return f"{{{', '.join(entries)}}}"
+
+    def _struct(self, expr: StructExpr) -> str:
+        if any(field.optional for field in expr.fields):
+            raise self.unsupported
+        fields = [f"{field.name!r}: {self.value(field.value)}" for field in expr.fields]
+        self.cost(STRUCT_CREATE_COST)
+        construct = self.constant(self.environment.provider.construct)
+        return f"{construct}({expr.type_name!r}, {{{', '.join(fields)}}})"
+
+    def _bind(self, expr: Comprehension) -> str:
+        """A name for a value, which is evaluated when it is first used: here only if it certainly is."""
+        if not _certainly_used(expr.accu, expr.result):
+            raise self.unsupported
+        text = self.value(expr.init)
+        self.scopes.append({})
+        self.emit(f"{self.local(expr.accu)} = {text}")
+        result = self.value(expr.result)
+        self.scopes.pop()
+        return result
+
+
+def _certainly_used(name: str, expr: Expr) -> bool:
+    """Whether evaluating the expression, without errors, evaluates the variable."""
+    match expr:
+        case Ident():
+            return expr.name == name
+        case Select():
+            return _certainly_used(name, expr.operand)
+        case Call(function="_&&_" | "_||_" | "_?_:_"):
+            return _certainly_used(name, expr.args[0])
+        case Call(function="or" | "orValue"):
+            return expr.target is not None and _certainly_used(name, expr.target)
+        case Call():
+            args = expr.args if expr.target is None else [expr.target, *expr.args]
+            return any(_certainly_used(name, arg) for arg in args)
+        case ListExpr():
+            return any(_certainly_used(name, item) for item in expr.items)
+        case MapExpr():
+            return any(_certainly_used(name, entry.value) for entry in expr.entries)
+        case StructExpr():
+            return any(_certainly_used(name, field.value) for field in expr.fields)
+        case Comprehension():
+            return _certainly_used(name, expr.init if expr.is_bind else expr.iter_range)
+        case _:
+            return False

@@ -1,0 +1,87 @@
+"""What is known before anything is evaluated: literals, lists and maps of literals, conversions of literals.
+
+cel-go folds exactly these, and what is folded costs nothing when it is evaluated.
+
+Source: google/cel-go ``interpreter/decorators.go`` (decOptimize).
+"""
+
+from __future__ import annotations
+
+from controlplane.cel.ast import UNFOLDED, Call, Const, Expr, ListExpr, MapExpr
+from controlplane.cel.equality import key_in
+from controlplane.cel.errors import EvalError
+from controlplane.cel.evaluate.dispatch import choose
+from controlplane.cel.functions import NOT_CONSTANT
+from controlplane.cel.values import Optional, Value
+
+__all__ = ["ProgramError", "add_entry", "constant"]
+
+_CONVERSIONS = frozenset(
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"},
+)
+
+
+class ProgramError(ValueError):
+    """A constant part of the expression has no value."""
+
+
+def constant(expr: Expr) -> Value:
+    """The value, or NOT_CONSTANT.
+
+    Raises:
+        ProgramError.
+    """
+    if expr.folded is UNFOLDED:
+        expr.folded = _folded(expr)
+    return expr.folded
+
+
+def _folded(expr: Expr) -> Value:
+    if isinstance(expr, Const):
+        return expr.value
+    if isinstance(expr, ListExpr):
+        return _constant_list(expr)
+    if isinstance(expr, MapExpr):
+        return _constant_map(expr)
+    if isinstance(expr, Call) and expr.function in _CONVERSIONS and expr.target is None and len(expr.args) == 1:
+        value = constant(expr.args[0])
+        if value is NOT_CONSTANT:
+            return NOT_CONSTANT
+        try:
+            return choose(expr.function, expr.overloads, [value]).impl(value)
+        except EvalError as error:
+            raise ProgramError(str(error)) from None
+    return NOT_CONSTANT
+
+
+def _constant_list(expr: ListExpr) -> Value:
+    values = []
+    for index, item in enumerate(expr.items):
+        value = constant(item)
+        if value is NOT_CONSTANT or index in expr.optional:
+            return NOT_CONSTANT
+        values.append(value)
+    return values
+
+
+def _constant_map(expr: MapExpr) -> Value:
+    values: dict[Value, Value] = {}
+    for entry in expr.entries:
+        key, value = constant(entry.key), constant(entry.value)
+        if key is NOT_CONSTANT or value is NOT_CONSTANT or entry.optional:
+            return NOT_CONSTANT
+        add_entry(values, key, value)
+    return values
+
+
+def add_entry(mapping: dict[Value, Value], key: Value, value: Value) -> None:
+    """Put one entry of a map literal into the map.
+
+    Raises:
+        EvalError: the key is of a type that no map has, or is there already.
+    """
+    if type(key) in (list, dict, Optional) or key is None or isinstance(key, bytes | float):
+        raise EvalError(f"unsupported key type: {type(key).__name__}")
+    if key_in(mapping, key):
+        raise EvalError(f"Failed with repeated key: {key}")
+    mapping[key] = value

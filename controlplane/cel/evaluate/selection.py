@@ -1,0 +1,64 @@
+"""Fields and keys of values: ``a.b``, ``has(a.b)``, ``a.?b``, whether the container's type is declared or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from controlplane.cel.environment import FieldDeclaration
+from controlplane.cel.equality import key_in
+from controlplane.cel.errors import EvalError
+from controlplane.cel.values import NONE, Optional, Value
+
+__all__ = ["field_presence", "field_reader", "optional_field_reader"]
+
+Read = Callable[[Value], Value]
+
+
+def field_reader(field: str, declared: FieldDeclaration | None) -> Read:
+    """``value.field``."""
+    key = declared.key if declared else field
+    convert = declared.read if declared else None
+    find = optional_field_reader(field, declared)
+
+    def read(value: Value) -> Value:
+        if type(value) is dict:
+            if key in value:
+                found = value[key]
+                return convert(found) if convert else found
+        elif type(value) is Optional:
+            return find(value)
+        raise EvalError(f"no such key: {field}")
+
+    return read
+
+
+def optional_field_reader(field: str, declared: FieldDeclaration | None) -> Callable[[Value], Optional]:
+    """``value.?field``; an optional is looked into."""
+    key = declared.key if declared else field
+    convert = declared.read if declared else None
+
+    def find(value: Value) -> Optional:
+        if type(value) is Optional:
+            if not value.has_value:
+                return NONE
+            value = value.value
+        if type(value) is dict and key in value:
+            found = value[key]
+            return Optional(convert(found) if convert else found)
+        return NONE
+
+    return find
+
+
+def field_presence(field: str, declared: FieldDeclaration | None) -> Callable[[Value], bool]:
+    """``has(value.field)``."""
+    key = declared.key if declared else field
+
+    def present(value: Value) -> bool:
+        if type(value) is Optional:
+            if not value.has_value:
+                return False
+            value = value.value
+        return type(value) is dict and key_in(value, key)
+
+    return present

@@ -1,0 +1,92 @@
+"""From source to something that evaluates: parse, check, compile on first use.
+
+environment = Environment([STANDARD], variables={"self": map_of(STRING, DYN)})
+program = compile_expression("self.a + self.b > 3", environment)
+program.evaluate({"self": {"a": 1, "b": 4}})   # True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from controlplane.cel.ast import Expr
+from controlplane.cel.check.checker import check
+from controlplane.cel.check.validators import validate
+from controlplane.cel.codegen.program import generate
+from controlplane.cel.environment import Environment
+from controlplane.cel.errors import CompileError, CostExceeded, EvalError
+from controlplane.cel.evaluate.constants import ProgramError
+from controlplane.cel.evaluate.plan import Plan, plan
+from controlplane.cel.syntax.parser import parse
+from controlplane.cel.types import Type
+from controlplane.cel.values import Value
+
+__all__ = ["CompileError", "CostExceeded", "EvalError", "Program", "ProgramError", "compile_expression"]
+
+NO_LIMIT = 2**63
+
+
+class Program:
+    """A checked expression. Evaluating is safe from any number of threads, and never changes the values given."""
+
+    __slots__ = ("_fast", "_plan", "environment", "expr", "source")
+
+    def __init__(self, source: str, expr: Expr, environment: Environment) -> None:
+        self.source = source
+        self.expr = expr
+        self.environment = environment
+        self._plan: Plan | None = None
+        self._fast: Callable[..., tuple[Value, int]] | None = None
+
+    @property
+    def type(self) -> Type:
+        """The type of its value."""
+        return self.expr.type
+
+    def evaluate(self, variables: Mapping[str, Value], *, limit: int = NO_LIMIT) -> Value:
+        """The value, of variables by name.
+
+        Raises:
+            EvalError: there is none.
+            CostExceeded: it would cost more than ``limit``.
+        """
+        return self.run(limit, *(variables[name] for name in self.environment.variables))[0]
+
+    def run(self, limit: int, *values: Value) -> tuple[Value, int]:
+        """The value and what it cost, of the variables' values in the environment's order.
+
+        Raises:
+            EvalError: there is no value.
+            CostExceeded: it would cost more than ``limit``.
+        """
+        try:
+            return self.function(limit, *values)
+        except (EvalError, LookupError, TypeError):  # an error: the careful way says which, or absorbs it
+            return self.plan.run(limit, *values)
+
+    @property
+    def function(self) -> Callable[..., tuple[Value, int]]:
+        """The compiled function ``(limit, *values) -> (value, cost)``; an error of any kind means: ask ``plan``."""
+        if self._fast is None:
+            self._fast = generate(self.expr, self.environment) or self.plan.run
+        return self._fast
+
+    @property
+    def plan(self) -> Plan:
+        """The same step by step: slower, and exact about errors."""
+        if self._plan is None:
+            self._plan = plan(self.expr, self.environment)
+        return self._plan
+
+
+def compile_expression(source: str, environment: Environment) -> Program:
+    """Parse and check an expression.
+
+    Raises:
+        CompileError: with cel-go's text.
+        ProgramError: a constant part has no value.
+    """
+    expr = check(parse(source, environment.macros), environment, source)
+    if environment.homogeneous_literals:
+        validate(expr, source)
+    return Program(source, expr, environment)

@@ -1,0 +1,384 @@
+"""From source to syntax tree: a hand-written parser by precedence, linear in the source.
+
+Limits: the source's length, and the depth of nesting and of chains (``a.b.c``, ``a + b + c``), as cel-go has them. The
+syntax errors have ANTLR's wording; one is reported, and every character that begins no token.
+
+Source: google/cel-go ``parser/parser.go``, ``parser/gen/CEL.g4``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from controlplane.cel.ast import Call, Const, Expr, Field, Ident, ListExpr, MapEntry, MapExpr, Select, StructExpr
+from controlplane.cel.errors import MAX_ISSUES, Issues
+from controlplane.cel.macros import Factory, Macro, MacroError
+from controlplane.cel.syntax.lexer import END, Token, scan
+from controlplane.cel.syntax.literals import (
+    LiteralError,
+    bytes_value,
+    float_value,
+    int_value,
+    string_value,
+    uint_value,
+)
+
+__all__ = ["MAX_CODE_POINTS", "macro_table", "parse"]
+
+MAX_CODE_POINTS = 100_000
+MAX_DEPTH = 250
+"""Of nesting, and of one chain of operators or selections."""
+_TOO_DEEP = f"expression recursion limit exceeded: {MAX_DEPTH}"
+MAX_COPIES = 100_000
+"""Nodes that macros may copy: each ``optMap`` doubles its target."""
+
+_RESERVED = frozenset(
+    {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"}
+    | {"namespace", "null", "package", "return", "true", "var", "void", "while"}
+)
+_LOGICAL = 2
+_BINARY = {
+    "||": (1, "_||_"),
+    "&&": (_LOGICAL, "_&&_"),
+    "<": (3, "_<_"),
+    "<=": (3, "_<=_"),
+    ">=": (3, "_>=_"),
+    ">": (3, "_>_"),
+    "==": (3, "_==_"),
+    "!=": (3, "_!=_"),
+    "in": (3, "@in"),
+    "+": (4, "_+_"),
+    "-": (4, "_-_"),
+    "*": (5, "_*_"),
+    "/": (5, "_/_"),
+    "%": (5, "_%_"),
+}
+"""Binary operators: how strongly they bind, and their functions. All of them associate to the left."""
+_NUMBERS_AND_NAMES = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+_EXPRESSION = "{'[', '{', '(', '.', '-', '!', " + _NUMBERS_AND_NAMES
+_MAP_START = "{'[', '{', '}', '(', '.', ',', '-', '!', '?', " + _NUMBERS_AND_NAMES
+_LITERALS: Mapping[str, Callable[[str], object]] = {
+    "NUM_INT": int_value,
+    "NUM_UINT": uint_value,
+    "NUM_FLOAT": float_value,
+    "STRING": string_value,
+    "BYTES": bytes_value,
+}
+_CONSTANTS = {"true": True, "false": False, "null": None}
+
+MacroTable = Mapping[tuple[str, int | None, bool], Macro]
+
+
+def macro_table(macros: Iterable[Macro]) -> MacroTable:
+    """Macros by name, number of arguments and style."""
+    return {(macro.name, macro.arguments, macro.receiver): macro for macro in macros}
+
+
+def parse(source: str, macros: MacroTable, *, optional_syntax: bool = True) -> Expr:
+    """The tree of an expression.
+
+    Raises:
+        CompileError.
+    """
+    if len(source) > MAX_CODE_POINTS:
+        text = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_CODE_POINTS}"
+        issues = Issues(source)
+        issues.add(-1, text)
+        raise issues.error()
+    return _Parser(source, macros, optional_syntax=optional_syntax).parse()
+
+
+class _Stop(Exception):
+    """The source cannot be read on; the issue is recorded."""
+
+
+class _Parser:
+    def __init__(self, source: str, macros: MacroTable, *, optional_syntax: bool) -> None:
+        self.source = source
+        self.tokens, unknown = scan(source)
+        self.index = 0
+        self.token = self.tokens[0]
+        self.depth = 0
+        self.macros = macros
+        self.optional_syntax = optional_syntax
+        self.copies = MAX_COPIES
+        self.issues = Issues(source)
+        for position, text in unknown[:MAX_ISSUES]:
+            self.issues.add(position, f"Syntax error: token recognition error at: '{text}'")
+        if len(unknown) > MAX_ISSUES:
+            self.issues.add(unknown[MAX_ISSUES][0], f"Syntax error: More than {MAX_ISSUES} syntax errors")
+
+    def parse(self) -> Expr:
+        expr: Expr | None = None
+        try:
+            expr = self._expression()
+            if self.token.kind != END:
+                word = "extraneous" if self.tokens[self.index + 1].kind == END else "mismatched"
+                raise self._syntax_error(f"{word} input {self._quoted()} expecting <EOF>")
+        except _Stop:
+            pass
+        except RecursionError:
+            self.issues.add(-1, _TOO_DEEP)
+        if self.issues or expr is None:
+            raise self.issues.error()
+        return expr
+
+    # Issues
+
+    def _syntax_error(self, message: str) -> _Stop:
+        self.issues.add(self.token.position, f"Syntax error: {message}")
+        return _Stop()
+
+    def _quoted(self) -> str:
+        return f"'{self.token.text}'"
+
+    def _too_deep(self) -> _Stop:
+        self.issues.add(-1, _TOO_DEEP)
+        return _Stop()
+
+    # Tokens
+
+    def _advance(self) -> Token:
+        token = self.token
+        self.index += 1
+        self.token = self.tokens[self.index]
+        return token
+
+    def _accept(self, kind: str) -> Token | None:
+        return self._advance() if self.token.kind == kind else None
+
+    def _expect(self, kind: str) -> Token:
+        if self.token.kind == kind:
+            return self._advance()
+        wanted = f"'{kind}'" if not kind.isupper() else kind
+        if self.token.kind == END and kind in ")]}":
+            raise self._syntax_error(f"missing {wanted} at '<EOF>'")
+        following = self.tokens[self.index + 1].kind if self.token.kind != END else END
+        word = "extraneous" if following == kind else "mismatched"
+        raise self._syntax_error(f"{word} input {self._quoted()} expecting {wanted}")
+
+    # Grammar
+
+    def _expression(self) -> Expr:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self._too_deep()
+        expr = self._binary()
+        question = self._accept("?")
+        if question:
+            yes = self._binary()
+            self._expect(":")
+            expr = self._call(question.position, "_?_:_", [expr, yes, self._expression()])
+        self.depth -= 1
+        return expr
+
+    def _binary(self) -> Expr:
+        """Operands and binary operators, by precedence; without recursion, so that depth is left for nesting."""
+        operands = [self._operand()]
+        pending: list[tuple[int, str, int]] = []
+        chain = 0
+        while (operator := _BINARY.get(self.token.kind)) is not None:
+            precedence, function = operator
+            chain = 0 if precedence <= _LOGICAL else chain + 1
+            if chain > MAX_DEPTH:
+                raise self._too_deep()
+            while pending and pending[-1][0] >= precedence:
+                self._join(operands, pending.pop())
+            pending.append((precedence, function, self._advance().position))
+            operands.append(self._operand())
+        while pending:
+            self._join(operands, pending.pop())
+        return operands[0]
+
+    def _join(self, operands: list[Expr], operator: tuple[int, str, int]) -> None:
+        precedence, function, position = operator
+        right = operands.pop()
+        left = operands[-1]
+        if precedence <= _LOGICAL and isinstance(left, Call) and left.function == function:
+            left.args.append(right)  # a chain of && or || is one call
+        else:
+            operands[-1] = self._call(position, function, [left, right])
+
+    def _operand(self) -> Expr:
+        kind = self.token.kind
+        if kind not in ("-", "!") or (kind == "-" and self._next_is_number()):
+            return self._member()
+        position = self.token.position
+        count = 0
+        while self.token.kind == kind:
+            self._advance()
+            count += 1
+        operand = self._member()
+        if count % 2 == 0:
+            return operand
+        return self._call(position, "-_" if kind == "-" else "!_", [operand])
+
+    def _next_is_number(self) -> bool:
+        return self.tokens[self.index + 1].kind in ("NUM_INT", "NUM_FLOAT")
+
+    def _member(self) -> Expr:
+        if self._accept("("):
+            expr = self._expression()
+            self._expect(")")
+        else:
+            expr = self._primary()
+        length = 0
+        while self.token.kind in (".", "["):
+            length += 1
+            if length > MAX_DEPTH:
+                raise self._too_deep()
+            operator = self._advance()
+            optional = self._accept("?")
+            if optional and not self.optional_syntax:
+                self.issues.add(operator.position, f"unsupported syntax '{operator.text}?'")
+            if operator.kind == "[":
+                index = self._expression()
+                self._expect("]")
+                expr = self._call(operator.position, "_[?_]" if optional else "_[_]", [expr, index])
+            else:
+                expr = self._selection(expr, operator.position, optional=optional is not None)
+        return expr
+
+    def _selection(self, operand: Expr, position: int, *, optional: bool) -> Expr:
+        if self.token.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
+            if self.token.kind in _CONSTANTS:
+                raise self._syntax_error(f"mismatched input {self._quoted()} expecting IDENTIFIER")
+            text = self.token.text if self.token.kind != END else "<EOF>"
+            raise self._syntax_error(f"no viable alternative at input '.{'?' * optional}{text}'")
+        name = self._advance()
+        field = name.text.strip("`")
+        if optional:
+            return Call(position, "_?._", [operand, Const(name.position, field)])
+        if name.kind == "IDENTIFIER" and self.token.kind == "(":
+            opening = self._advance().position
+            return self._call(opening, name.text, self._arguments(), operand)
+        return Select(position, operand, field)
+
+    def _arguments(self) -> list[Expr]:
+        if self._accept(")"):
+            return []
+        args = [self._expression()]
+        while self._accept(","):
+            args.append(self._expression())
+        self._expect(")")
+        return args
+
+    def _primary(self) -> Expr:
+        token = self.token
+        kind = token.kind
+        if kind in _LITERALS or kind == "-":
+            return self._literal()
+        if kind in _CONSTANTS:
+            self._advance()
+            return Const(token.position, _CONSTANTS[kind])
+        if kind == "[":
+            return self._list()
+        if kind == "{":
+            return self._map()
+        if kind in ("IDENTIFIER", "."):
+            return self._name()
+        following = self.tokens[self.index + 1].kind if kind != END else END
+        begins = following in _LITERALS or following in _CONSTANTS or following in ("(", "[", "{", "IDENTIFIER", ".")
+        raise self._syntax_error(
+            f"{'extraneous' if begins else 'mismatched'} input {self._quoted()} expecting {_EXPRESSION}"
+        )
+
+    def _literal(self) -> Expr:
+        sign = self._accept("-")
+        token = self._advance()
+        position = sign.position if sign else token.position
+        try:
+            return Const(position, _LITERALS[token.kind](("-" if sign else "") + token.text))
+        except LiteralError as error:
+            self.issues.add(position, str(error))
+            return Const(position, value=None)
+
+    def _name(self) -> Expr:
+        dot = self._accept(".")
+        start = self.index
+        token = self._expect("IDENTIFIER")
+        end = self.index
+        while self.tokens[end].kind == "." and self.tokens[end + 1].kind == "IDENTIFIER":
+            end += 2
+        prefix = "." if dot else ""
+        if self.tokens[end].kind == "{":
+            name = prefix + "".join(part.text for part in self.tokens[start:end])
+            self.index, self.token = end, self.tokens[end]
+            return self._struct(name)
+        if token.text in _RESERVED:
+            self.issues.add((dot or token).position, f"reserved identifier: {token.text}")
+        if self.token.kind == "(":
+            opening = self._advance().position
+            return self._call(opening, prefix + token.text, self._arguments())
+        return Ident(token.position, prefix + token.text)
+
+    def _list(self) -> Expr:
+        position = self._advance().position
+        items: list[Expr] = []
+        optional: set[int] = set()
+        while not self._accept("]"):
+            if items or self.token.kind == ",":
+                self._expect(",")
+                if self._accept("]"):
+                    break
+            if self._optional_mark():
+                optional.add(len(items))
+            items.append(self._expression())
+        return ListExpr(position, items, frozenset(optional))
+
+    def _map(self) -> Expr:
+        position = self._advance().position
+        entries: list[MapEntry] = []
+        while not self._accept("}"):
+            if entries or self.token.kind == ",":
+                self._expect(",")
+                if self._accept("}"):
+                    break
+            if self.token.kind in (END, ":"):
+                word = "mismatched" if self.token.kind == END else "extraneous"
+                raise self._syntax_error(f"{word} input {self._quoted()} expecting {_MAP_START}")
+            optional = self._optional_mark()
+            key = self._expression()
+            colon = self._expect(":").position
+            entries.append(MapEntry(colon, key, self._expression(), optional=optional))
+        return MapExpr(position, entries)
+
+    def _struct(self, name: str) -> Expr:
+        position = self._advance().position
+        fields: list[Field] = []
+        while not self._accept("}"):
+            if fields or self.token.kind == ",":
+                self._expect(",")
+                if self._accept("}"):
+                    break
+            optional = self._optional_mark()
+            if self.token.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
+                word = "mismatched" if self.token.kind == END else "extraneous"
+                wanted = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"
+                raise self._syntax_error(f"{word} input {self._quoted()} expecting {wanted}")
+            field = self._advance().text.strip("`")
+            colon = self._expect(":").position
+            fields.append(Field(colon, field, self._expression(), optional=optional))
+        return StructExpr(position, name, fields)
+
+    def _optional_mark(self) -> bool:
+        mark = self._accept("?")
+        if mark and not self.optional_syntax:
+            self.issues.add(mark.position, "unsupported syntax '?'")
+        return mark is not None
+
+    # Macros
+
+    def _call(self, position: int, function: str, args: list[Expr], target: Expr | None = None) -> Expr:
+        receiver = target is not None
+        macro = self.macros.get((function, len(args), receiver)) or self.macros.get((function, None, receiver))
+        if macro is None:
+            return Call(position, function, args, target)
+        factory = Factory(position, self.copies)
+        try:
+            expanded = macro.expand(factory, target, args)
+        except MacroError as error:
+            self.issues.add(error.position, str(error))
+            expanded = Const(position, value=None)
+        self.copies = factory.copies_left
+        return expanded if expanded is not None else Call(position, function, args, target)
