@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from controlplane.cel.ast import Call, Expr
 from controlplane.cel.codegen.templates import TEMPLATES, shorter
 from controlplane.cel.equality import contains, equal, key_in
+from controlplane.cel.errors import CostExceeded
 from controlplane.cel.estimates import REGEX_LENGTH_FACTOR, STRING_FACTOR
 from controlplane.cel.evaluate.constants import constant
 from controlplane.cel.evaluate.dispatch import bound, choose, is_certain
@@ -56,6 +57,10 @@ def _implementation(gen: Generator, overload: Overload, args: Sequence[Expr], te
         gen.cost(1)
         return f"{impl}({', '.join(texts)})"
     names = [gen.named(text) for text in texts]
+    if not overload.by_result:
+        gen.dynamic_cost(f"{gen.constant(overload.cost)}({', '.join(['None', *names])})")
+        gen.check_limit()
+        return gen.named(f"{impl}({', '.join(names)})")
     result = gen.named(f"{impl}({', '.join(names)})")
     gen.dynamic_cost(f"{gen.constant(overload.cost)}({', '.join([result, *names])})")
     gen.check_limit()
@@ -82,11 +87,14 @@ def _chooser(function: str, overloads: Sequence[Overload]) -> Callable[..., tupl
         overload = choose(function, overloads, values)
         if overload.id in ("add_string", "add_bytes", "add_list") and len(values[0]) + len(values[1]) > 1000:
             raise LookupError  # counted step by step
+        cost = 1 if overload.cost is None or overload.by_result else overload.cost(None, *values)
+        if cost > limit:
+            raise CostExceeded
         result = overload.impl(*values)
-        cost = 1 if overload.cost is None else overload.cost(result, *values)
+        if overload.by_result and overload.cost is not None:
+            cost = overload.cost(result, *values)
         if overload.id == "add_list" and len(result) > 64:
             cost += len(result) // 16
-        del limit
         return result, cost
 
     return run

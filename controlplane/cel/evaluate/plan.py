@@ -315,12 +315,11 @@ class _Planner:
         def call(frame: Frame) -> Value:
             values = [step(frame) for step in steps]
             overload = certain or choose(name, overloads, values)
-            if overload.id in ("add_string", "add_bytes"):
-                assert overload.cost is not None
-                frame.charge(overload.cost(None, *values))
-                return overload.impl(*values)
+            if not overload.by_result:
+                frame.charge(1 if overload.cost is None else overload.cost(None, *values))
             result = (impl or overload.impl)(*values)
-            frame.charge(1 if overload.cost is None else overload.cost(result, *values))
+            if overload.by_result and overload.cost is not None:
+                frame.charge(overload.cost(result, *values))
             if overload.id == "add_list":
                 frame.charge(len(result) // 16 if len(result) > 64 else 0)
             return result

@@ -17,12 +17,17 @@ __all__ = [
     "allocating",
     "nominal",
     "result_written",
+    "rewritten",
     "scanned",
     "scanning",
     "traversal",
     "walked",
     "walking",
 ]
+
+
+_FREE_CHARACTERS = 10_000
+"""Up to here a result costs what upstream says, which goes by the arguments alone."""
 
 
 def scanned(factor: int = 1, extra: int = 0) -> Callable[..., int]:
@@ -51,6 +56,17 @@ def nominal(*_operands: Operand) -> CallEstimate:
 def result_written(result: Value, *_arguments: Value) -> int:
     """Counted: the result is a text that was put together."""
     return math.ceil(size_of(result) * 2 * STRING_FACTOR)
+
+
+def rewritten(factor: int) -> Callable[..., int]:
+    """Counted: as ``scanned``, and what a large result takes to write, which upstream gives away."""
+    walk = scanned(factor)
+
+    def cost(result: Value, first: Value, *_others: Value) -> int:
+        size = len(result)
+        return walk(None, first) + (math.ceil(size * STRING_FACTOR) if size > _FREE_CHARACTERS else 0)
+
+    return cost
 
 
 def traversal(value: Value) -> int:
