@@ -67,6 +67,7 @@ KEEPALIVE: Final = Keepalive()
 """etcd's servers drop clients that ping more often than every 5 s, or without a call."""
 
 MAX_STREAM_ID: Final = 2**31 - 1
+USED_UP: Final = "all stream numbers are used up"
 MAX_UNREAD_REPLIES: Final = 1_000
 CLOSE_SECONDS: Final = 1.0
 """How long the peer may take to take leave."""
@@ -158,8 +159,8 @@ class Connection(asyncio.Protocol):
         await asyncio.shield(self.closed)
 
     def _begin(self, call: Call, data: bytes, *, end: bool) -> None:
-        if self._next_id > MAX_STREAM_ID - 2:
-            self._unusable("all stream numbers are used up")
+        if self._next_id > MAX_STREAM_ID:
+            self._unusable(USED_UP)
         if not self.usable:
             call.end(RpcError(Code.UNAVAILABLE, self._ended or "the connection is being left", unsent=True))
         elif len(self._calls) >= self._max_calls:
@@ -188,11 +189,13 @@ class Connection(asyncio.Protocol):
             self._waiting.remove(call)
         call.end(error)
         self._open_waiting()
-        if not (self.usable or self._calls or self._ended):
-            self._end(ErrorCode.NO_ERROR, "the connection was left")
+        self._end_if_idle("the connection was left")
 
     def _open_waiting(self) -> None:
         while self._waiting and self.usable and len(self._calls) < self._max_calls:
+            if self._next_id > MAX_STREAM_ID:
+                self._unusable(USED_UP)
+                return
             call = self._waiting.popleft()
             data, call.pending = call.pending, b""
             self._open(call, data, end=call.pending_end)
@@ -285,6 +288,12 @@ class Connection(asyncio.Protocol):
         waiting, self._waiting = self._waiting, deque()
         for call in waiting:
             call.end(RpcError(Code.UNAVAILABLE, why, unsent=True))
+        self._end_if_idle(why)
+
+    def _end_if_idle(self, why: str) -> None:
+        """A connection on which no further call begins ends with its last one."""
+        if not (self.usable or self._calls or self._ended):
+            self._end(ErrorCode.NO_ERROR, why)
 
     def _end(self, code: ErrorCode | None, why: str) -> None:
         """End the connection and all calls; ``code``: what to tell the server, None if it would not hear it."""
@@ -473,8 +482,6 @@ class Connection(asyncio.Protocol):
         self._unusable(why)
         for call in [call for stream_id, call in self._calls.items() if stream_id > last]:
             self._finish(call, RpcError(Code.UNAVAILABLE, why, unsent=True))
-        if not (self._calls or self._ended):
-            self._end(ErrorCode.NO_ERROR, why)
 
 
 def _expect(each: Frame, size: int, *, connection: bool | None) -> None:
