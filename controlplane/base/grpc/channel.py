@@ -18,8 +18,9 @@ from typing import Final
 
 from controlplane.base import logs
 from controlplane.base.grpc.call import Stream
-from controlplane.base.grpc.connection import KEEPALIVE, Connection, Keepalive
+from controlplane.base.grpc.connection import Connection
 from controlplane.base.grpc.headers import request_block, timeout_text
+from controlplane.base.grpc.keepalive import KEEPALIVE, Keepalive
 from controlplane.base.grpc.status import Code, RpcError
 from controlplane.base.tasks import Owner
 

@@ -13,7 +13,7 @@ import pytest
 
 from controlplane.base.grpc import Channel, Code, RpcError
 from controlplane.base.grpc.call import STREAM_WINDOW_BYTES
-from controlplane.base.grpc.connection import MAX_STREAM_ID, Keepalive
+from controlplane.base.grpc.connection import MAX_STREAM_ID
 from controlplane.base.grpc.frames import (
     ACK,
     DATA,
@@ -30,6 +30,7 @@ from controlplane.base.grpc.frames import (
     frame,
     settings_payload,
 )
+from controlplane.base.grpc.keepalive import Keepalive
 from controlplane.base.grpc.messages import prefixed
 from controlplane.base.tls.issue import issue_ca, issue_serving, new_key
 from tests.aio import run
