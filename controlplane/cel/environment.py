@@ -23,11 +23,13 @@ class FieldDeclaration(NamedTuple):
     ``key``     the JSON object's key (a field's name in expressions may be escaped).
     ``type``    the field's type.
     ``read``    what makes a CEL value of the JSON value (a timestamp of a string); None if it is one already.
+    ``nullable``  the field can hold null, which means that it is not there.
     """
 
     key: str
     type: Type
     read: Callable[[Value], Value] | None = None
+    nullable: bool = False
 
 
 class Provider(Protocol):

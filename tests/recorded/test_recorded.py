@@ -28,14 +28,6 @@ WAITING = {
     "discovery-group-and-version": "the review kinds",
     "discovery-group-order": "the review kinds",
     "service-accounts-token": "serviceaccounts/token",
-    "cel-has-and-escaping": "CEL",
-    "cel-library-network-quantity": "CEL",
-    "cel-message-reason-fieldpath": "CEL",
-    "cel-on-root-and-metadata-name": "CEL",
-    "cel-transition-rules": "CEL",
-    "crd-cel-compile-errors": "CEL",
-    "crd-cel-cost-over-budget": "CEL",
-    "crd-cel-rule-options": "CEL",
 }
 """Scenario -> what it waits for. One that passes must leave this list."""
 
