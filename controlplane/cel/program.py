@@ -59,17 +59,11 @@ class Program:
             EvalError: there is no value.
             CostExceeded: it would cost more than ``limit``.
         """
+        fast = self._fast or self.function
         try:
-            return self.function(limit, *values)
-        except (
-            EvalError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            ValueError,
-            ArithmeticError,
-        ):  # an error: the careful way says which, or absorbs it
-            return self.plan.run(limit, *values)
+            return fast(limit, *values)
+        except (EvalError, LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
+            return self.plan.run(limit, *values)  # an error: the careful way says which, or absorbs it
 
     @property
     def function(self) -> Callable[..., tuple[Value, int]]:
