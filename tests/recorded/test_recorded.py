@@ -22,7 +22,6 @@ FOLDERS = (*sorted((HERE / "scenarios").iterdir()), HERE / "own")
 which file of it."""
 
 WAITING = {
-    "delete-propagation-policies": "the garbage collector",
     "discovery-group-order": "reviews of access",
     "apiservice-local": "the aggregator",
     "apiservice-validation": "the aggregator",
@@ -95,6 +94,12 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadedPlane]:
         config.token_auth_file = str(tokens)
 
     with plane_in_thread(directory, configure=configure) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def plane_with_controllers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadedPlane]:
+    with plane_in_thread(tmp_path_factory.mktemp("controllers")) as running:
         yield running
 
 
