@@ -18,9 +18,7 @@ from controlplane.cel.errors import CompileError
 from controlplane.cel.estimate import estimate_cost
 from controlplane.cel.library.kubernetes import libraries
 from controlplane.cel.program import Program, ProgramError, compile_expression
-from controlplane.cel.standard.comprehensions import TWO_VARIABLES
 from controlplane.cel.standard.library import STANDARD
-from controlplane.cel.standard.optionals import OPTIONALS
 from controlplane.cel.types import BOOL, STRING, Type, optional_of
 
 __all__ = ["Rule", "compile_rules"]
@@ -52,7 +50,7 @@ class Rule:
 
 @lru_cache(maxsize=1)
 def _base() -> Environment:
-    return Environment([STANDARD, OPTIONALS, TWO_VARIABLES, *libraries()])
+    return Environment([STANDARD, *libraries()])
 
 
 def compile_rules(declared: Declared) -> list[Rule]:

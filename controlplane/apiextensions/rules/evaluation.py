@@ -7,6 +7,7 @@ Source: kubernetes/apiextensions-apiserver ``pkg/apiserver/schema/cel/validation
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +17,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.correlation import ABSENT, old_item, unchanged
 from controlplane.apimachinery.schema.nodes import Node
 from controlplane.apimachinery.schema.rules.declarations import Declared, declare
+from controlplane.apimachinery.schema.rules.readers import reader
 from controlplane.apimachinery.validation.field import (
     OMITTED,
     FieldError,
@@ -73,22 +75,33 @@ class SchemaRules:
             self._root = _RuleNode(Node(self._schema, embedded=True), declare(self._schema, is_root=True))
         run = _Run()
         with suppress(_Stop):
-            run.value(self._root, "", obj, ABSENT if old is None else old, ratchet=None)
+            run.value(_Place(None, self._root, "", obj, ABSENT if old is None else old))
         return run.found
 
 
 class _RuleNode:
     """One schema that has rules, or has some below. Its children are made when values reach them."""
 
-    __slots__ = ("_children", "_extra", "_items", "_rules", "declared", "node")
+    __slots__ = ("_children", "_extra", "_items", "_read", "_rules", "declared", "node")
 
     def __init__(self, node: Node, declared: Declared | None) -> None:
         self.node = node
         self.declared = declared
         self._rules: list[Rule] | None = None
+        self._read: Callable[[Any], Any] | None = None
         self._children: dict[str, _RuleNode | None] = {}
         self._items: _RuleNode | None = None
         self._extra: _RuleNode | None = None
+
+    def read(self, value: Any) -> Any:
+        """The value as expressions have it.
+
+        Raises:
+            EvalError: a text has not the form that the schema's format says.
+        """
+        if self._read is None:
+            self._read = reader(self.node.schema) or _as_it_is
+        return self._read(value)
 
     @property
     def rules(self) -> list[Rule]:
@@ -118,10 +131,31 @@ class _RuleNode:
         return self._items
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
 def _rule_node(node: Node | None) -> _RuleNode | None:
     if node is None or not has_rules(node.schema):
         return None
     return _RuleNode(node, declare(node.schema, is_root=node.embedded))
+
+
+class _Place:
+    """A value where it stands in an object, and what stood there before."""
+
+    __slots__ = ("_unchanged", "node", "old", "parent", "path", "value")
+
+    def __init__(self, parent: _Place | None, node: _RuleNode, path: str, value: Any, old: Any) -> None:
+        self.parent, self.node, self.path, self.value, self.old = parent, node, path, value, old
+        self._unchanged: bool | None = None
+
+    def unchanged(self) -> bool:
+        """Whether it is what it was, or lies in something that is: then it may go on breaking rules."""
+        if self._unchanged is None:
+            within = self.parent is not None and self.parent.unchanged()
+            self._unchanged = within or unchanged(self.node.node, self.value, self.old)
+        return self._unchanged
 
 
 class _Run:
@@ -133,31 +167,31 @@ class _Run:
         self.budget = OBJECT_BUDGET
         self.found: list[FieldError] = []
 
-    def value(self, node: _RuleNode, path: str, value: Any, old: Any, *, ratchet: bool | None) -> None:
-        """A value and all below it. ``ratchet``: whether it lies in something unchanged; None at the root."""
+    def value(self, place: _Place) -> None:
+        """A value and all below it."""
+        node, value, old = place.node, place.value, place.old
         if value is None:
             return
-        same = ratchet or (old is not ABSENT and unchanged(node.node, value, old))
         for rule in node.rules:
-            self._rule(rule, node, path or "<nil>", value, old, ratchet=same)
+            self._rule(rule, place)
         if type(value) is list:
             items = node.items
             if items is not None:
                 for i, item in enumerate(value):
-                    before = old_item(node.node, item, old)
-                    self.value(items, f"{path}[{i}]", item, before, ratchet=same)
+                    self.value(_Place(place, items, f"{place.path}[{i}]", item, old_item(node.node, item, old)))
         elif type(value) is dict:
             for name, item in value.items():
                 below = node.child(name)
                 if below is None:
                     continue
                 before = old.get(name, ABSENT) if type(old) is dict else ABSENT
-                inner = f"{path}.{name}" if path else name
-                if name not in node.node.properties:
-                    inner = f"{path}[{name}]"
-                self.value(below, inner, item, before, ratchet=same)
+                path = f"{place.path}[{name}]"
+                if name in node.node.properties:
+                    path = f"{place.path}.{name}" if place.path else name
+                self.value(_Place(place, below, path, item, before))
 
-    def _rule(self, rule: Rule, node: _RuleNode, path: str, value: Any, old: Any, *, ratchet: bool) -> None:
+    def _rule(self, rule: Rule, place: _Place) -> None:
+        node, path, value, old = place.node, place.path or "<nil>", place.value, place.old
         kind = node.node.schema.get("type") or ""
         if self.budget <= 0:
             self._stop(invalid(path, kind, _OUT_OF_BUDGET))
@@ -166,32 +200,30 @@ class _Run:
             return
         if rule.program is None or (rule.uses_old_self and old is ABSENT and not rule.optional_old_self):
             return
-        before: Any = None if old is ABSENT else old
-        if rule.optional_old_self:
-            before = NONE if old is ABSENT else Optional(old)
         shown = (rule.given.get("message") or "").strip() or rule.given["rule"].strip()
         try:
-            holds, cost = rule.program.run(RULE_LIMIT, value, before)
+            own, before = node.read(value), None if old is ABSENT else node.read(old)
+            if rule.optional_old_self:
+                before = NONE if old is ABSENT else Optional(before)
+            holds, cost = rule.program.run(RULE_LIMIT, own, before)
         except CostExceeded as error:
             why = "no further validation rules will be run due to call cost exceeds limit for rule"
+            self._spend(RULE_LIMIT + 1, invalid(path, kind, _OUT_OF_BUDGET))
             self._stop(invalid(path, kind, f"'{error}': {why}: {shown}"))
             return
         except EvalError as error:
-            self._spend(1, invalid(path, kind, _OUT_OF_BUDGET))
+            self._spend(error.cost, invalid(path, kind, _OUT_OF_BUDGET))
             self.found.append(invalid(path, kind, _failed(error, shown)))
             return
         self._spend(cost, invalid(path, kind, _OUT_OF_BUDGET))
         if holds is True:
             return
-        self._broken(rule, path, kind, value, before, ratchet=ratchet)
-
-    def _broken(self, rule: Rule, path: str, kind: str, value: Any, before: Any, *, ratchet: bool) -> None:
         at = path
         if rule.path:
             joint = "" if rule.path.startswith("[") else "."
             at = rule.path if path == "<nil>" else f"{path}{joint}{rule.path}"
-        message = self._message(rule, at, kind, value, before)
-        if ratchet and not rule.uses_old_self:
+        message = self._message(rule, at, kind, own, before)
+        if not rule.uses_old_self and place.unchanged():
             return
         given = OMITTED if kind in ("object", "array") else value
         self.found.append(_violation(rule.given.get("reason"), at, given, message))

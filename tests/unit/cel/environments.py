@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from controlplane.cel.environment import Environment
 from controlplane.cel.library.kubernetes import libraries
-from controlplane.cel.standard.comprehensions import BINDINGS, TWO_VARIABLES
+from controlplane.cel.standard.comprehensions import BINDINGS
 from controlplane.cel.standard.library import STANDARD
-from controlplane.cel.standard.optionals import OPTIONALS
 from controlplane.cel.types import BOOL, BYTES, DOUBLE, DYN, INT, STRING, list_of, map_of
 
 __all__ = ["ENVIRONMENT", "VALUES"]
@@ -25,7 +24,7 @@ VALUES: dict[str, object] = {
     "long": "x" * 500,
 }
 ENVIRONMENT = Environment(
-    [STANDARD, OPTIONALS, TWO_VARIABLES, BINDINGS, *libraries()],
+    [STANDARD, BINDINGS, *libraries()],
     variables={
         "a": INT,
         "b": BOOL,

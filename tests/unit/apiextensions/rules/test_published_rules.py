@@ -30,7 +30,11 @@ class _Loader(yaml.CSafeLoader):
     """YAML as Kubernetes reads it: a lone ``=`` is text."""
 
 
-_Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: loader.construct_scalar(node))
+def _text(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> str:
+    return str(loader.construct_scalar(node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:value", _text)
 
 
 @cache
