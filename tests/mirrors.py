@@ -15,6 +15,7 @@ from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion
 from controlplane.apimachinery.selectors.fields import parse_field_selector
 from controlplane.apimachinery.selectors.labels import parse_label_selector
+from controlplane.apiserver.endpoints.representation import JSONLines
 from controlplane.base.streams import Chunk
 from controlplane.storage.api import Entry, Keep, Predicate, Storage, WatchOptions
 from controlplane.storage.cache import Mirror
@@ -60,15 +61,15 @@ WIDGETS = Resource(
 )
 
 
-class _Json:
+class _Json(JSONLines):
     """Plain JSON of version v1."""
 
     signature = "json"
     version = "v1"
     plain = True
 
-    def encode(self, served: bytes, *, first: bool = False) -> bytes:
-        raise AssertionError(f"plain bytes are not encoded ({first=}): {served!r}")
+    def encode(self, kept: bytes, *, first: bool = False) -> bytes:
+        raise AssertionError(f"plain bytes are not encoded ({first=}): {kept!r}")
 
 
 JSON = _Json()

@@ -7,7 +7,9 @@ from typing import Any
 import orjson
 
 from controlplane.apimachinery.codec.json import dumps
-from controlplane.client.negotiation import YAML, Answer
+from controlplane.apimachinery.codec.protobuf.envelope import enclose
+from controlplane.apimachinery.codec.protobuf.meta import SHARED
+from controlplane.client.negotiation import PROTOBUF, YAML, Answer
 from controlplane.client.request import Request, Response
 
 __all__ = ["encode", "respond_value", "wants_pretty"]
@@ -30,7 +32,10 @@ def wants_pretty(request: Request) -> bool:
 
 
 def encode(request: Request, value: Any, answer: Answer, *, ready: bytes | None = None) -> bytes:
-    """A value as JSON or YAML; ``ready`` is its compact JSON, if there is one already."""
+    """A value as JSON, YAML or, if it is of a kind that all servers share, protobuf; ``ready`` is its compact JSON, if
+    there is one already."""
+    if answer.media_type == PROTOBUF:
+        return enclose(value, SHARED[value.get("apiVersion", ""), value["kind"]])
     if answer.media_type == YAML:
         from controlplane.apimachinery.codec import yaml  # late: a twelfth of all imports, and few ask for it
 

@@ -23,8 +23,12 @@ __all__ = [
     "MERGE_PATCH",
     "OBJECT",
     "PATCH_TYPES",
+    "PROTOBUF",
+    "STATUS",
     "STRATEGIC_MERGE_PATCH",
     "STREAM",
+    "TEXT_OBJECT",
+    "TEXT_STREAM",
     "YAML",
     "Answer",
     "Conversion",
@@ -58,17 +62,19 @@ class Conversion(NamedTuple):
 
 class Form(NamedTuple):
     """What an endpoint can answer with: ``stream`` is a watch; ``conversions`` are the kinds it can be asked for by
-    ``as``; ``plain``, whether it can also be asked for without."""
+    ``as``; ``plain``, whether it can also be asked for without, and ``protobuf``, whether then in protobuf too: custom
+    resources have no such form."""
 
     stream: bool = False
     conversions: frozenset[Conversion] = frozenset()
     plain: bool = True
+    protobuf: bool = True
 
 
 _KNOWN = (JSON, YAML, PROTOBUF)
-"""What messages list, as upstream's do. Protobuf is read where a kind describes it, but answers are never in it:
-clients that prefer it take JSON too."""
-_SPOKEN = (JSON, YAML)
+"""What answers may be in, in the order in which a wildcard finds them. Messages list all, as upstream's do, also where
+one is not to be had."""
+_WITHOUT_PROTOBUF = (JSON, YAML)
 _STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 _CUSTOM_PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 _OBJECT_KINDS = frozenset(
@@ -76,8 +82,14 @@ _OBJECT_KINDS = frozenset(
     for version in ("v1", "v1beta1")
     for kind in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 )
+_TEXT_KINDS = frozenset(kind for kind in _OBJECT_KINDS if kind.kind == "Table")
+"""Those that have no protobuf form."""
 OBJECT = Form(conversions=_OBJECT_KINDS)
 STREAM = Form(stream=True, conversions=_OBJECT_KINDS)
+TEXT_OBJECT = OBJECT._replace(protobuf=False)
+TEXT_STREAM = STREAM._replace(protobuf=False)
+STATUS = Form()
+"""Of errors, which are in no other kind than their own."""
 _CACHED_HEADER_CHARACTERS = 512
 """Longer headers are read each time: nobody sends one twice, and the cache stays small."""
 
@@ -140,11 +152,12 @@ def _find(accept: str, form: Form) -> Answer | None:
     if not any(t == "*/*" or t in known for t in types):
         return None  # "application/*" alone matches nothing there, and clients see 406
     for clause in _clauses(accept):
-        for media_type in (JSON,) if form.stream else _SPOKEN:
+        for media_type in _KNOWN:
             if _matches(clause, media_type):
                 answer = _agree(clause.parameters, media_type, form)
                 if answer is not None:
-                    return answer
+                    # the first that would do decides, even if a later one could be streamed
+                    return None if form.stream and media_type == YAML else answer
     return None
 
 
@@ -196,16 +209,16 @@ def _matches(clause: _Clause, media_type: str) -> bool:
 
 def _agree(parameters: dict[str, str], media_type: str, form: Form) -> Answer | None:
     stream = parameters.get("stream")
-    if stream and not (form.stream and stream == "watch"):
+    if stream and (stream != "watch" or media_type == YAML):
         return None
     if parameters.get("sv"):
         return None
     conversion = None
     if parameters.keys() & {"as", "g", "v"}:
         conversion = Conversion(parameters.get("g", ""), parameters.get("v", ""), parameters.get("as", ""))
-        if conversion not in form.conversions:
+        if conversion not in form.conversions or (media_type == PROTOBUF and conversion in _TEXT_KINDS):
             return None
-    elif not form.plain:
+    elif not form.plain or (media_type == PROTOBUF and not form.protobuf):
         return None
     return Answer(media_type, conversion, parameters.get("pretty") == "1")
 
@@ -219,14 +232,14 @@ def body_type(content_type: str | None) -> str:
     if not content_type or content_type == JSON:
         return JSON
     media_type = content_type.partition(";")[0].strip().lower()
-    if media_type in _SPOKEN:
+    if media_type in _WITHOUT_PROTOBUF:
         return media_type
     raise _unsupported(_KNOWN)
 
 
 def is_protobuf(content_type: str | None) -> bool:
     """Whether a body says that it is Kubernetes' protobuf."""
-    return content_type is not None and content_type.partition(";")[0].strip() == PROTOBUF
+    return content_type is not None and content_type.partition(";")[0].strip().lower() == PROTOBUF
 
 
 def patch_type(content_type: str | None, *, native: bool) -> str:

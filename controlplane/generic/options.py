@@ -13,6 +13,7 @@ from controlplane.apiserver.options import (
     AuthorizationOptions,
     LogOptions,
     RequestOptions,
+    ServiceAccountOptions,
     ServingOptions,
     StorageOptions,
 )
@@ -32,6 +33,8 @@ class ResourceOptions(OptionGroup):
     resourcequotas: bool | None = option(None, description="serve resourcequotas (default true)")
     secrets: bool | None = option(None, description="serve secrets (default true)")
     serviceaccounts: bool | None = option(None, description="serve serviceaccounts (default true)")
+    tokenreviews: bool | None = option(None, description="serve tokenreviews (default true)")
+    selfsubjectreviews: bool | None = option(None, description="serve selfsubjectreviews (default true)")
     certificatesigningrequests: bool | None = option(
         None, description="serve certificatesigningrequests (default true)"
     )
@@ -93,6 +96,7 @@ class GenericOptions(OptionGroup):
     serving: ServingOptions = group(ServingOptions)
     storage: StorageOptions = group(StorageOptions)
     authentication: AuthenticationOptions = group(AuthenticationOptions)
+    service_accounts: ServiceAccountOptions = group(ServiceAccountOptions)
     authorization: AuthorizationOptions = group(AuthorizationOptions)
     requests: RequestOptions = group(RequestOptions)
     resources: ResourceOptions = group(ResourceOptions)
@@ -100,6 +104,11 @@ class GenericOptions(OptionGroup):
     logs: LogOptions = group(LogOptions)
     event_ttl: Duration = option(
         3600.0, flag="event-ttl", ge=0, description="how long an event is kept after its last write; 0 is forever"
+    )
+    openapi_prewarm: bool = option(
+        False,
+        flag="openapi-prewarm",
+        description="build the merged OpenAPI document ahead, whenever what is served has not changed for 2 s",
     )
     write_kubeconfig: str = option(
         "",

@@ -20,6 +20,7 @@ from controlplane.base.streams import Sink
 __all__ = [
     "ANY",
     "CONSISTENT",
+    "Encoding",
     "Entry",
     "Freshness",
     "Keep",
@@ -76,12 +77,28 @@ class Predicate(Protocol):
     def matches(self, obj: Obj) -> bool: ...
 
 
-class Representation(Protocol):
-    """The form in which entries leave: plain JSON of a version, a Table, PartialObjectMetadata, YAML.
+class Encoding(Protocol):
+    """Another encoding of objects than JSON, kept beside it. ``name`` is equal for encodings of one version that give
+    the same bytes."""
 
-    ``signature`` is equal for equal representations; ``version`` is the served version it starts from; ``plain`` says
-    that the served JSON bytes are the answer as they are. Otherwise ``encode`` makes bytes from those bytes; ``first``
-    is true for a watcher's first event (tables send column headers once).
+    @property
+    def name(self) -> str: ...
+    def encode(self, served: bytes) -> bytes:
+        """From served JSON.
+
+        Raises:
+            ValueError: the object has no such form.
+        """
+
+
+class Representation(Protocol):
+    """The form in which entries leave: plain JSON of a version, a Table, PartialObjectMetadata, protobuf.
+
+    ``signature`` is equal for equal representations; ``version`` is the served version it starts from. It starts from
+    the entry's bytes in ``encoding`` (None: its served JSON); ``plain`` says that these are the answer as they are.
+    Otherwise ``encode`` makes the answer's bytes; ``headed``: those of a watcher's first event differ, and are made
+    with ``first`` (tables send column headers once). ``frame`` makes an event from the answer's bytes; ``error`` makes
+    those of a Status.
     """
 
     @property
@@ -89,8 +106,14 @@ class Representation(Protocol):
     @property
     def version(self) -> str: ...
     @property
+    def encoding(self) -> Encoding | None: ...
+    @property
     def plain(self) -> bool: ...
-    def encode(self, served: bytes, *, first: bool = False) -> bytes: ...
+    @property
+    def headed(self) -> bool: ...
+    def encode(self, kept: bytes, *, first: bool = False) -> bytes: ...
+    def frame(self, event: bytes, answer: bytes) -> bytes: ...
+    def error(self, status: Obj) -> bytes: ...
 
 
 class ListResult(NamedTuple):
@@ -162,13 +185,14 @@ class Storage(Protocol):
             Compacted: the exact revision is forgotten. FutureRevision: as for get.
         """
 
-    async def served(self, entries: Sequence[Entry], version: str) -> Sequence[bytes]:
-        """The JSON of each entry in a served version, ``metadata.resourceVersion`` included, in order.
+    async def served(self, entries: Sequence[Entry], version: str, encoding: Encoding | None = None) -> Sequence[bytes]:
+        """The bytes of each entry in a served version, ``metadata.resourceVersion`` included, in order: its JSON, or
+        what ``encoding`` makes of it.
 
         Where stored and served forms agree these are the kept bytes themselves.
         """
 
-    def served_nowait(self, entry: Entry, version: str) -> bytes | None:
+    def served_nowait(self, entry: Entry, version: str, encoding: Encoding | None = None) -> bytes | None:
         """The same for one, if its bytes are ready; else None."""
 
     async def decode(self, entry: Entry, version: str) -> Obj:
@@ -204,7 +228,7 @@ class Storage(Protocol):
     async def watch(
         self, namespace: str | None, predicate: Predicate, representation: Representation, options: WatchOptions
     ) -> Callable[[Sink], Awaitable[None]]:
-        """Open a watch; the function returned writes it to a sink, as newline-delimited WatchEvents in chunks, until
+        """Open a watch; the function returned writes it to a sink, as WatchEvents in chunks, until
         the timeout, the sink's close, or its own failure. Errors after opening are ERROR events in the stream.
 
         Raises:

@@ -1,7 +1,8 @@
 """The etcd backend against bare gRPC calls of the same client: ``python -m tests.bench.bench_etcd``.
 
 The unit of work is one conditional put of 1 KB that creates a key. ``bare`` serialises one prepared transaction shape
-and awaits the call; the difference is what the backend costs.
+and awaits the call of our own gRPC client; the difference is what the backend costs. ``grpc_aio`` does the same by
+grpcio's client, which is what docs/decisions/0007 compares with.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import grpc.aio  # type: ignore[import-untyped]  # grpcio ships no types
 import uvloop
 
 from controlplane.base.tasks import TaskGroup
@@ -25,7 +27,7 @@ from controlplane.storage.kv.etcd.kv import EtcdKV, open_kv
 from controlplane.storage.kv.etcd.location import parse_location
 from controlplane.testing.etcd import EtcdProcess
 
-__all__ = ["Rate", "bare_conditional_puts", "conditional_puts"]
+__all__ = ["Rate", "bare", "bare_conditional_puts", "conditional_puts", "grpc_aio"]
 
 VALUE = b"x" * 1024
 RANGE_OBJECTS = 100_000
@@ -70,17 +72,33 @@ async def bare(location: str, *, concurrency: int, seconds: float) -> Rate:
     call = cluster.members[0].txn
 
     async def put(key: bytes) -> bool:
-        request = pb.TxnRequest()
-        compare = request.compare.add()
-        compare.target, compare.key, compare.mod_revision = pb.Compare.MOD, key, 0
-        request.success.add().request_put.key = key
-        request.success[0].request_put.value = VALUE
-        request.failure.add().request_range.key = key
-        return (await call(request, timeout=10)).succeeded
+        return (await call(_create(key), timeout=10)).succeeded
 
     rate = await _drive(put, concurrency=concurrency, seconds=seconds)
     await cluster.close()
     return rate
+
+
+async def grpc_aio(location: str, *, concurrency: int, seconds: float) -> Rate:
+    """The same calls by grpcio."""
+    async with grpc.aio.insecure_channel(location) as channel:
+        call = channel.unary_unary("/etcdserverpb.KV/Txn", pb.TxnRequest.SerializeToString, pb.TxnResponse.FromString)
+
+        async def put(key: bytes) -> bool:
+            response: pb.TxnResponse = await call(_create(key), timeout=10)
+            return response.succeeded
+
+        return await _drive(put, concurrency=concurrency, seconds=seconds)
+
+
+def _create(key: bytes) -> pb.TxnRequest:
+    request = pb.TxnRequest()
+    compare = request.compare.add()
+    compare.target, compare.key, compare.mod_revision = pb.Compare.MOD, key, 0
+    put = request.success.add().request_put
+    put.key, put.value = key, VALUE
+    request.failure.add().request_range.key = key
+    return request
 
 
 async def conditional_puts(kv: EtcdKV, *, concurrency: int, seconds: float) -> Rate:
@@ -92,9 +110,13 @@ async def conditional_puts(kv: EtcdKV, *, concurrency: int, seconds: float) -> R
     return await _drive(put, concurrency=concurrency, seconds=seconds)
 
 
-async def bare_conditional_puts(location: str, *, concurrency: int, seconds: float) -> float:
-    """Bare conditional puts a second."""
-    return (await bare(location, concurrency=concurrency, seconds=seconds)).per_second
+def bare_conditional_puts(location: str, *, concurrency: int, seconds: float) -> dict[str, Rate]:
+    """Bare conditional puts on the loop that the server uses: by its own client (``ours``) and by grpcio's."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return {
+            name: runner.run(client(location, concurrency=concurrency, seconds=seconds))
+            for name, client in (("ours", bare), ("grpcio", grpc_aio))
+        }
 
 
 async def _longest_turn(stop: asyncio.Event) -> float:
@@ -148,7 +170,10 @@ async def _main(seconds: float = 2) -> None:
                     ours = await conditional_puts(kv, concurrency=concurrency, seconds=seconds)
                     base = await bare(etcd.endpoint, concurrency=concurrency, seconds=seconds)
                     ratio = ours.per_second / base.per_second
-                    print(f"{concurrency:3d} clients: backend {ours}   bare {base}   ratio {ratio:.2f}")
+                    other = await grpc_aio(etcd.endpoint, concurrency=concurrency, seconds=seconds)
+                    print(
+                        f"{concurrency:3d} clients: backend {ours}   bare {base}   ratio {ratio:.2f}   grpcio {other}"
+                    )
             await _range_and_watch(kv)
             await kv.close()
 

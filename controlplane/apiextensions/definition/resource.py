@@ -7,6 +7,7 @@ Source: kubernetes/apiextensions-apiserver ``pkg/registry/customresourcedefiniti
 from __future__ import annotations
 
 from controlplane.apiextensions.definition.conditions import Condition, conditions_of, with_condition
+from controlplane.apiextensions.definition.message import DEFINITION_MESSAGE
 from controlplane.apiextensions.definition.schema import DEFINITION_SCHEMA
 from controlplane.apiextensions.definition.storage_form import GROUP, SERVED, STORED
 from controlplane.apiextensions.definition.validation.definition import (
@@ -105,6 +106,7 @@ DEFINITIONS = Resource(
         ResourceVersion(
             name=SERVED,
             schema=DEFINITION_SCHEMA,
+            message=DEFINITION_MESSAGE,
             columns=(
                 Column(name="Name", cell=meta.name, format="name", description="Name of the definition."),
                 Column(

@@ -1,27 +1,30 @@
 """The protobuf message of a kind, from its schema: what a schema lacks are the numbers of the fields.
 
-Source: the ``generated.proto`` files of kubernetes/api.
+Source: the ``generated.proto`` files of kubernetes/api, kubernetes/apiextensions-apiserver and
+kubernetes/kube-aggregator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from controlplane.apimachinery.codec.protobuf import (
-    OBJECT_META,
-    Field,
-    Message,
-    blob,
-    flag,
-    micro_time,
-    nested,
-    number,
-    text,
-    time,
+from controlplane.apimachinery.codec.protobuf.message import Field, Message, Union, list_message
+from controlplane.apimachinery.codec.protobuf.meta import OBJECT_META
+from controlplane.apimachinery.codec.protobuf.scalars import (
+    BLOB,
+    DOUBLE,
+    FLAG,
+    INT32,
+    INT64,
+    MICRO_TIME,
+    QUANTITY,
+    RAW_JSON,
+    TEXT,
+    TIME,
+    Scalar,
 )
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.schema.native import GO_TYPE, POINTER, QUANTITY
+from controlplane.apimachinery.schema import native
 
 __all__ = ["Numbers", "message_of"]
 
@@ -29,70 +32,107 @@ Numbers = Mapping[str, str]
 """By Go type, without its package: its fields, in the order of their numbers, from 1 on. ``-`` is a number that is not
 used; ``+Rule`` a message whose fields JSON has among those of its parent."""
 
-_QUANTITY = nested({1: Field("string", text)})
-
 
 def message_of(schema: Obj, numbers: Numbers) -> Message:
     """The message of a kind. ``numbers``: of all records in its schema.
 
     Raises:
         KeyError: a record has no numbers, or a number no field.
+        TypeError: a type of field that no message of ours has.
     """
-    return _message(_struct(schema), schema["properties"], numbers)
+    return _Builder(numbers).message(_struct(schema), schema["properties"])
 
 
 def _struct(schema: Obj) -> str:
-    name: str = schema[GO_TYPE]
+    name: str = schema[native.GO_TYPE]
     return name.rpartition(".")[2]
 
 
-def _message(struct: str, properties: Obj, numbers: Numbers) -> Message:
-    message: dict[int, Field] = {}
-    for at, name in enumerate(numbers[struct].split(), 1):
+class _Builder:
+    """Messages of one kind. A schema that is inside itself is found by the identity of its properties."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self._numbers = numbers
+        self._made: dict[tuple[str, int], Message] = {}
+
+    def message(self, struct: str, properties: Obj) -> Message:
+        key = struct, id(properties)
+        if key not in self._made:
+            message = self._made[key] = Message(struct)
+            numbered = enumerate(self._numbers[struct].split(), 1)
+            message.define({at: self._field(name, properties) for at, name in numbered if name != "-"})
+        return self._made[key]
+
+    def _field(self, name: str, properties: Obj) -> Field:
         if name == "metadata":
-            message[at] = Field(name, nested(OBJECT_META))
-        elif name.startswith("+"):
-            message[at] = Field("", nested(_message(name[1:], properties, numbers)))
-        elif name != "-":
-            message[at] = _field(name, properties[name], numbers)
-    return message
+            return Field(name, OBJECT_META)
+        if name.startswith("+"):
+            return Field("", self.message(name[1:], properties))
+        schema = properties[name]
+        if schema.get("type") == "array":
+            return Field(name, self._type(schema["items"]), many=True)
+        if "additionalProperties" in schema:
+            return Field(name, self._type(schema["additionalProperties"]), pairs=True)
+        return Field(name, self._type(schema), kept=bool(schema.get(native.POINTER)))
+
+    def _type(self, schema: Obj) -> Scalar | Message | Union:
+        if native.UNION in schema:
+            return self._union(schema[native.UNION])
+        if native.DEFINITION in schema:
+            return self._type(schema[native.DEFINITION]())
+        match (schema["type"], schema.get("format"), schema.get(native.GO_TYPE)):
+            case ("object", _, _):
+                return self.message(_struct(schema), schema["properties"])
+            case ("array", _, _):
+                return list_message("", _scalar(schema["items"]))
+        return _scalar(schema)
+
+    def _union(self, alternatives: Mapping[str, Obj]) -> Scalar | Union:
+        """What stands for a value of one of several types; any value at all is raw JSON."""
+        if not alternatives:
+            return RAW_JSON
+        schema = Field("schema", self._type(alternatives["object"]), kept=True)
+        if "boolean" in alternatives:
+            return _schema_or_boolean(Message("JSONSchemaPropsOrBool", {1: Field("allows", FLAG), 2: schema}))
+        items = self._type(alternatives["array"]["items"])
+        if isinstance(items, Message):
+            return _schema_or_list("JSONSchemaPropsOrArray", schema, Field("jSONSchemas", items, many=True))
+        return _schema_or_list("JSONSchemaPropsOrStringArray", schema, Field("property", items, many=True))
 
 
-def _field(name: str, schema: Obj, numbers: Numbers) -> Field:
-    if schema["type"] == "array":
-        return Field(name, _reader(schema["items"], numbers), many=True)
-    if "additionalProperties" in schema:
-        return Field(name, _reader(schema["additionalProperties"], numbers), pairs=True)
-    return Field(name, _reader(schema, numbers), kept=bool(schema.get(POINTER)))
+def _schema_or_boolean(message: Message) -> Union:
+    return Union(
+        message,
+        lambda value: {"allows": True, "schema": value} if isinstance(value, dict) else {"allows": value},
+        lambda obj: obj.get("schema", obj.get("allows", False)),
+    )
 
 
-def _reader(schema: Obj, numbers: Numbers) -> Callable[[Any], Any]:
-    match (schema["type"], schema.get("format"), schema.get(GO_TYPE)):
-        case ("object", _, _):
-            return nested(_message(_struct(schema), schema["properties"], numbers))
-        case ("array", _, _):
-            return _list(_reader(schema["items"], numbers))
-        case ("integer", _, _):
-            return number
+def _schema_or_list(name: str, schema: Field, items: Field) -> Union:
+    return Union(
+        Message(name, {1: schema, 2: items}),
+        lambda value: {schema.name if isinstance(value, dict) else items.name: value},
+        lambda obj: obj.get(schema.name, obj.get(items.name, [])),
+    )
+
+
+_NUMBERS = {"int32": INT32, "int64": INT64, "double": DOUBLE}
+
+
+def _scalar(schema: Obj) -> Scalar:
+    match (schema["type"], schema.get("format"), schema.get(native.GO_TYPE)):
         case ("boolean", _, _):
-            return flag
-        case (_, "byte", _):
-            return blob
-        case (_, "date-time", "v1.MicroTime"):
-            return micro_time
-        case (_, "date-time", _):
-            return time
-        case (_, _, go_type) if go_type == QUANTITY:
-            return _quantity
-    return text
-
-
-def _quantity(value: Any) -> str:
-    amount: str = _QUANTITY(value).get("string", "0")
-    return amount
-
-
-def _list(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A list that is the value of a map, which has to be a message."""
-    message = nested({1: Field("items", read, many=True)})
-    return lambda value: message(value).get("items", [])
+            return FLAG
+        case ("integer" | "number", form, _):
+            return _NUMBERS[form or ""]
+        case ("string", "byte", _):
+            return BLOB
+        case ("string", "date-time", "v1.MicroTime"):
+            return MICRO_TIME
+        case ("string", "date-time", _):
+            return TIME
+        case ("string", _, native.QUANTITY):
+            return QUANTITY
+        case ("string", _, _):
+            return TEXT
+    raise TypeError(f"no message has a field of this type: {schema['type']!r}")

@@ -8,7 +8,7 @@ Source: the behaviour of kubernetes' coordination.k8s.io/v1 Lease.
 
 from __future__ import annotations
 
-from controlplane.apimachinery.codec import protobuf as pb
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import integer, micro_time, pointer, record, string
@@ -41,6 +41,15 @@ _SCHEMA = record(
     },
     "Who holds a role, and since when.",
     go_type="v1.Lease",
+)
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "Lease": "metadata spec",
+        "LeaseSpec": (
+            "holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions strategy preferredHolder"
+        ),
+    },
 )
 _COORDINATED = ("strategy", "preferredHolder")
 
@@ -83,17 +92,6 @@ def _validate_update(obj: Obj, old: Obj) -> list[FieldError]:
 def _holder(obj: Obj) -> str:
     return _spec(obj).get("holderIdentity") or ""
 
-
-_SPEC_MESSAGE = {
-    1: pb.Field("holderIdentity", pb.text, kept=True),
-    2: pb.Field("leaseDurationSeconds", pb.number, kept=True),
-    3: pb.Field("acquireTime", pb.micro_time),
-    4: pb.Field("renewTime", pb.micro_time),
-    5: pb.Field("leaseTransitions", pb.number, kept=True),
-    6: pb.Field("strategy", pb.text, kept=True),
-    7: pb.Field("preferredHolder", pb.text, kept=True),
-}
-_MESSAGE = {1: pb.Field("metadata", pb.nested(pb.OBJECT_META)), 2: pb.Field("spec", pb.nested(_SPEC_MESSAGE))}
 
 LEASES = Resource(
     group="coordination.k8s.io",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controlplane.apimachinery.codec import protobuf as pb
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import binary, boolean, mapping, pointer, record, string
@@ -32,6 +32,7 @@ _SCHEMA = record(
     "Named text and bytes for programs to read.",
     go_type="v1.ConfigMap",
 )
+_MESSAGE = message_of(_SCHEMA, {"ConfigMap": "metadata data binaryData immutable"})
 
 
 def _decoded_bytes(text: str) -> int:
@@ -79,13 +80,6 @@ def _validate_update(obj: Obj, old: Obj) -> list[FieldError]:
 def _data_count(obj: Obj) -> Any:
     return len(obj.get("data") or ()) + len(obj.get("binaryData") or ())
 
-
-_MESSAGE = {
-    1: pb.Field("metadata", pb.nested(pb.OBJECT_META)),
-    2: pb.Field("data", pb.text, pairs=True),
-    3: pb.Field("binaryData", pb.blob, pairs=True),
-    4: pb.Field("immutable", pb.flag, kept=True),
-}
 
 CONFIGMAPS = Resource(
     group="",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from controlplane.apimachinery import meta
-from controlplane.apimachinery.codec import protobuf as pb
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
 from controlplane.apimachinery.schema.native import array, record, string, time
@@ -64,6 +64,15 @@ _SCHEMA = record(
     },
     "A scope for names.",
     go_type="v1.Namespace",
+)
+_MESSAGE = message_of(
+    _SCHEMA,
+    {
+        "Namespace": "metadata spec status",
+        "NamespaceSpec": "finalizers",
+        "NamespaceStatus": "phase conditions",
+        "NamespaceCondition": "type status - lastTransitionTime reason message",
+    },
 )
 
 
@@ -142,22 +151,6 @@ def _held(obj: Obj) -> bool:
 def _begin_deletion(obj: Obj) -> None:
     obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
 
-
-_CONDITION_MESSAGE = {
-    1: pb.Field("type", pb.text),
-    2: pb.Field("status", pb.text),
-    4: pb.Field("lastTransitionTime", pb.time),
-    5: pb.Field("reason", pb.text),
-    6: pb.Field("message", pb.text),
-}
-_MESSAGE = {
-    1: pb.Field("metadata", pb.nested(pb.OBJECT_META)),
-    2: pb.Field("spec", pb.nested({1: pb.Field("finalizers", pb.text, many=True)})),
-    3: pb.Field(
-        "status",
-        pb.nested({1: pb.Field("phase", pb.text), 2: pb.Field("conditions", pb.nested(_CONDITION_MESSAGE), many=True)}),
-    ),
-}
 
 NAMESPACES = Resource(
     group="",

@@ -15,7 +15,7 @@ from controlplane.apimachinery.status import APIError, unknown_resource
 from controlplane.apiserver.discovery.documents import Aggregated, Documents
 from controlplane.apiserver.registry.table import ResourceTable, TableHolder
 from controlplane.client.encoding import encode, wants_pretty
-from controlplane.client.negotiation import Conversion, Form, find, negotiate
+from controlplane.client.negotiation import PROTOBUF, Answer, Conversion, Form, find, negotiate
 from controlplane.client.request import Request, Response
 
 __all__ = ["Discovery"]
@@ -89,7 +89,7 @@ class Discovery:
         content_type = answer.media_type + _AGGREGATED_PARAMETERS
         if request.headers.get("If-None-Match") == document.etag:
             return Response(304, b"", content_type=content_type, headers=headers)
-        body = encode(request, document.value, answer, ready=document.body)
+        body = self._body(request, document.value, answer, (request.path.strip("/"), "aggregated"), ready=document.body)
         return Response(200, body, content_type=content_type, headers=headers)
 
     def _document(self, request: Request, document: Obj | None, key: tuple[str, ...]) -> Response:
@@ -98,11 +98,22 @@ class Discovery:
         _only_get(request)
         answer = negotiate(request.headers.get("Accept"), _LEGACY)
         if not answer.plain or wants_pretty(request):
-            return Response(200, encode(request, document, answer), content_type=answer.media_type)
+            return Response(200, self._body(request, document, answer, key), content_type=answer.media_type)
         body = self._ready.get(key)
         if body is None:
             body = self._ready[key] = dumps(document)
         return Response(200, body)
+
+    def _body(
+        self, request: Request, document: Obj, answer: Answer, key: tuple[str, ...], *, ready: bytes | None = None
+    ) -> bytes:
+        """A document in the form agreed on; kept in protobuf, which is read by programs."""
+        if answer.media_type != PROTOBUF:
+            return encode(request, document, answer, ready=ready)
+        body = self._ready.get((*key, PROTOBUF))
+        if body is None:
+            body = self._ready[(*key, PROTOBUF)] = encode(request, document, answer)
+        return body
 
 
 def _only_get(request: Request) -> None:

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.codec.json_errors import json_kind
-from controlplane.apimachinery.codec.protobuf import DELETE_OPTIONS, MalformedProtobuf, Message, decode_envelope
-from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
 from controlplane.apimachinery.status import APIError, bad_request, invalid, request_entity_too_large
 from controlplane.apimachinery.validation import field
+from controlplane.apiserver.endpoints.body_summary import body_summary
 from controlplane.apiserver.endpoints.options import delete_options_from_body, delete_options_from_query
+from controlplane.apiserver.endpoints.protobuf_body import json_of_protobuf, options_of_protobuf
 from controlplane.apiserver.registry.deletion import DeleteRequest
 from controlplane.apiserver.registry.table import Served
 from controlplane.client.negotiation import JSON, body_type, is_protobuf
@@ -35,11 +36,11 @@ __all__ = [
     "read_yaml",
 ]
 
-_SHOWN_BYTES = 30
-"""Of a body that cannot be understood, in the error."""
-
 _YAML_ON_LOOP_BYTES = 2048
 """YAML up to this length is converted on the loop: two milliseconds."""
+
+_CORE_KINDS = frozenset({"ConfigMap", "Event", "Namespace", "ResourceQuota", "Secret", "ServiceAccount"})
+"""What objects of ``v1`` are, also where another group's are due."""
 
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 """Into what Go reads kind and version, as it prints it."""
@@ -66,21 +67,20 @@ async def read_body(request: Request) -> bytes:
         raise request_entity_too_large(str(error)) from error
 
 
-async def read_document(request: Request, message: Message | None = None) -> Document:
-    """The body as JSON; YAML is converted, in a thread if it is long, since that takes a millisecond a kilobyte.
-
-    ``message``: the body's protobuf form, if it has one.
+async def read_document(request: Request, served: Served) -> Document:
+    """The body as JSON; YAML and protobuf are converted, in a thread if they are long, since a kilobyte of YAML takes a
+    millisecond.
 
     Raises:
         APIError: 413, 415. Malformed JSON is found only when it is decoded, malformed YAML and protobuf here, as 400.
     """
-    content_type = request.headers.get("Content-Type")
-    if message is not None and is_protobuf(content_type):
-        try:
-            return Document(dumps(decode_envelope(await read_body(request), message)), ())
-        except MalformedProtobuf as error:
-            raise bad_request(str(error)) from error
-    media_type = body_type(content_type)
+    if is_protobuf(request.headers.get("Content-Type")):
+        return Document(await json_of_protobuf(await read_body(request), served), ())
+    return await _read_text(request)
+
+
+async def _read_text(request: Request) -> Document:
+    media_type = body_type(request.headers.get("Content-Type"))
     raw = await read_body(request)
     if media_type == JSON or _is_json(raw):
         return Document(raw, ())
@@ -117,9 +117,7 @@ async def _parse_yaml(raw: bytes, prefix: str = "") -> tuple[Any, list[str]]:
 async def read_object(request: Request, served: Served, directive: str) -> Obj:
     """The body as a new object of the served kind; ``directive`` is the fieldValidation. Raises as ``read_document``
     and ``decode_object``."""
-    return decode_object(
-        await read_document(request, served.version.message), served, directive, request.warnings.append
-    )
+    return decode_object(await read_document(request, served), served, directive, request.warnings.append)
 
 
 def decode_object(document: Document, served: Served, directive: str, warn: Warn) -> Obj:
@@ -200,9 +198,12 @@ async def read_delete_options(request: Request) -> DeleteRequest:
     Raises:
         APIError: 400, 413, 415, 422.
     """
-    if not await read_body(request):
+    raw = await read_body(request)
+    if not raw:
         return delete_options_from_query(request.query)
-    document = await read_document(request, DELETE_OPTIONS)
+    if is_protobuf(request.headers.get("Content-Type")):
+        return delete_options_from_body(options_of_protobuf(raw))
+    document = await _read_text(request)
     try:
         value = loads(document.json)
     except MalformedJSON as error:
@@ -246,16 +247,8 @@ def _untyped(value: Any) -> str:
 def _unrecognized(served: Served, raw: bytes, why: str) -> APIError:
     return bad_request(
         f"the object provided is unrecognized (must be of type {served.gvk.kind}): "
-        f"couldn't get version/kind; json parse error: {why} ({_summary(raw)})"
+        f"couldn't get version/kind; json parse error: {why} ({body_summary(raw)})"
     )
-
-
-def _summary(raw: bytes) -> str:
-    if not raw:
-        return "<empty>"
-    more = " ..." if len(raw) > _SHOWN_BYTES else ""
-    head = raw[:_SHOWN_BYTES]
-    return (head.decode(errors="replace") if raw[0] == 0x7B else head.hex()) + more
 
 
 def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
@@ -266,18 +259,24 @@ def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
         shown = raw.decode(errors="replace")
         raise bad_request(
             f"the object provided is unrecognized (must be of type {gvk.kind}): Object 'Kind' is missing in '{shown}' "
-            f"({_summary(raw)})"
+            f"({body_summary(raw)})"
         )
     if kind in (None, "", gvk.kind) and api_version in (None, "", gvk.api_version):
         return
     if not served.resource.native:
         raise _wrong_custom_kind(value, served)
     given = f'{kind or gvk.kind} in version "{str(api_version or gvk.api_version).rpartition("/")[2]}"'
-    if api_version in (None, "", gvk.api_version):
-        why = f"converting ({gvk.version}.{kind}) to ({gvk.kind}): unknown conversion"
+    if api_version in (None, "", gvk.api_version) or (api_version == "v1" and kind in _CORE_KINDS):
+        version = str(api_version or gvk.api_version).rpartition("/")[2]
+        why = f"converting ({version}.{kind}) to ({_package(gvk)}.{gvk.kind}): unknown conversion"
     else:
         why = f'no kind "{kind or gvk.kind}" is registered for version "{api_version}"'
     raise bad_request(f"{given} cannot be handled as a {gvk.kind}: {why}")
+
+
+def _package(gvk: GVK) -> str:
+    """The package of upstream's unversioned types of a group."""
+    return "core" if gvk.group in ("", "events.k8s.io") else gvk.group.partition(".")[0]
 
 
 def _check_custom_type(obj: Obj, served: Served) -> None:

@@ -10,9 +10,12 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 
+from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import timeout
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
+from controlplane.apiserver.endpoints.call import call, is_call
+from controlplane.apiserver.endpoints.calls import Calls
 from controlplane.apiserver.endpoints.create import create
 from controlplane.apiserver.endpoints.delete import delete
 from controlplane.apiserver.endpoints.deletecollection import deletecollection
@@ -30,7 +33,16 @@ from controlplane.apiserver.registry.sources import Source
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
-from controlplane.client.negotiation import OBJECT, STREAM, Answer, negotiate, patch_type
+from controlplane.client.negotiation import (
+    OBJECT,
+    STREAM,
+    TEXT_OBJECT,
+    TEXT_STREAM,
+    Answer,
+    Form,
+    negotiate,
+    patch_type,
+)
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import RequestInfo
 
@@ -59,8 +71,8 @@ class APIEndpoints:
 
     Args:
         tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown.
-            ``authorizer`` is asked again where an update creates. ``garbage_collection``: see ``RegistrySettings``.
-            ``min_request_timeout_seconds``: see ``Services``.
+            ``authorizer`` is asked again where an update creates. ``calls``, ``min_request_timeout_seconds``: see
+            ``Services``. ``garbage_collection``: see ``RegistrySettings``.
     """
 
     __slots__ = ("_services", "_settles", "_sources", "_writes")
@@ -71,6 +83,7 @@ class APIEndpoints:
         tables: TableHolder,
         admission: Chain = EMPTY,
         authorizer: Authorizer | None = None,
+        calls: Calls | None = None,
         clock: Clock | None = None,
         min_request_timeout_seconds: float = 1800.0,
         garbage_collection: bool = True,
@@ -89,6 +102,7 @@ class APIEndpoints:
             ),
             admission=admission,
             authorizer=authorizer,
+            calls=calls or {},
             min_request_timeout_seconds=min_request_timeout_seconds,
             random=source,
         )
@@ -108,11 +122,10 @@ class APIEndpoints:
         verb = info.verb
         if verb == "patch":
             patch_type(request.headers.get("Content-Type"), native=target.served.resource.native)
-        answer = negotiate(request.headers.get("Accept"), STREAM if verb == "watch" else OBJECT)
+        answer = negotiate(request.headers.get("Accept"), _form(target, verb))
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)
-        projected = target.subresource is not None and target.subresource.projection is not None
-        handler = (PROJECTED_VERBS if projected else _VERBS)[verb]
+        handler = _handler(target, verb)
         if verb not in _BOUNDED_VERBS:
             return await handler(self._services, request, target, answer)
         running = self._writes.enter(asyncio.current_task())
@@ -142,6 +155,25 @@ class APIEndpoints:
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""
         return self._services.tables.current.lookup(info.group, info.version, info.resource) is not None
+
+
+def _handler(target: Target, verb: str) -> Verb:
+    if _projection(target) is not None:
+        return PROJECTED_VERBS[verb]
+    return call if is_call(target) else _VERBS[verb]
+
+
+def _projection(target: Target) -> Projection | None:
+    return None if target.subresource is None else target.subresource.projection
+
+
+def _form(target: Target, verb: str) -> Form:
+    """What a target can be answered with."""
+    kind = target.subresource.kind if target.subresource is not None else None
+    version = target.served.version if kind is None else kind.versions[0]
+    if version.message is not None and target.served.resource.native:
+        return STREAM if verb == "watch" else OBJECT
+    return TEXT_STREAM if verb == "watch" else TEXT_OBJECT
 
 
 def _page_not_found() -> Response:

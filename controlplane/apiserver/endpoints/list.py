@@ -15,6 +15,7 @@ from controlplane.apimachinery.status import APIError, expired
 from controlplane.apiserver.endpoints.continue_token import LATEST, Continue, decode
 from controlplane.apiserver.endpoints.continue_token import encode as encode_token
 from controlplane.apiserver.endpoints.options import ListOptions, list_options
+from controlplane.apiserver.endpoints.protobuf import protobuf_form
 from controlplane.apiserver.endpoints.representation import represent_list
 from controlplane.apiserver.endpoints.selection import namespace_of, next_token, page_of, predicate_of
 from controlplane.apiserver.endpoints.services import Services
@@ -22,7 +23,7 @@ from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import CONTINUE_EXPIRED, translate
 from controlplane.client.encoding import encode, wants_pretty
-from controlplane.client.negotiation import Answer
+from controlplane.client.negotiation import PROTOBUF, Answer
 from controlplane.client.request import Request, Response
 from controlplane.storage.api import ListResult
 from controlplane.storage.errors import Compacted, StorageError
@@ -70,6 +71,8 @@ async def respond_list(
     meta = _list_meta(target, result, counted=counted, plain=answer.conversion is None)
     if answer.plain and not wants_pretty(request):
         return Response(200, await _join(target.served, meta, result))
+    if answer.media_type == PROTOBUF and answer.conversion is None:
+        return Response(200, await _join_protobuf(target.served, meta, result), content_type=PROTOBUF)
     objects = await _decoded(target.served, result)
     if answer.conversion is not None:
         value = represent_list(request, target.served, answer.conversion, services.registry.clock).list_of(
@@ -121,6 +124,17 @@ async def _join(served: Served, meta: Obj, result: ListResult) -> Sequence[bytes
         pieces.append(separator.join(cut))
     pieces.append(b"]}")
     return pieces
+
+
+async def _join_protobuf(served: Served, meta: Obj, result: ListResult) -> Sequence[bytes]:
+    """The list in pieces, of the items that entries keep."""
+    form, entries, batches = protobuf_form(served), result.entries, []
+    for start in range(0, len(entries), _BATCH_OBJECTS):
+        if start and start % _STRETCH_OBJECTS == 0:
+            await asyncio.sleep(0)
+        batch = entries[start : start + _BATCH_OBJECTS]
+        batches.append(b"".join(await served.storage.served(batch, served.version.name, form.encoding)))
+    return form.list_answer(meta, batches)
 
 
 def _without_type(item: bytes, type_head: bytes) -> bytes:

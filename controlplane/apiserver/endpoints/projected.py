@@ -53,7 +53,7 @@ async def _get(services: Services, request: Request, target: Target, answer: Ans
 
 async def _update(services: Services, request: Request, target: Target, answer: Answer) -> Response:
     kind = _shown_kind(target)
-    document = await read_document(request, kind.version.message)
+    document = await read_document(request, kind)
     options = write_options(request.query, "UpdateOptions")
     shown = decode_object(document, kind, options.field_validation, request.warnings.append)
     _check_head(shown, target)
@@ -112,7 +112,7 @@ async def _write(
     async def produce(old: Obj | None) -> Obj:
         if old is None:
             raise not_found(served.gr, target.name)
-        before = projection.show(old)
+        before = projection.show_for_change(old)
         shown = await make(before)
         await admission.mutate(Operation.UPDATE, shown, before)
         merged = projection.merge(shown, old)
@@ -122,7 +122,7 @@ async def _write(
 
     async def admit(obj: Obj, old: Obj) -> None:
         if validate is not None:
-            await validate(projection.show(obj), projection.show(old))
+            await validate(projection.show_for_change(obj), projection.show_for_change(old))
 
     written = await registry_update(
         services.registry,

@@ -13,15 +13,18 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from controlplane.apimachinery.codec.json import dumps, loads
+from controlplane.apimachinery.codec.protobuf.envelope import enclose, frame
+from controlplane.apimachinery.codec.protobuf.meta import SHARED
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.meta import creation_timestamp, metadata, name
 from controlplane.apimachinery.resource import Column
 from controlplane.apimachinery.status import bad_request, not_acceptable
+from controlplane.apiserver.endpoints.protobuf import error_answer, protobuf_form
 from controlplane.apiserver.registry.table import Served
 from controlplane.base.clock import Clock
-from controlplane.client.negotiation import Conversion
+from controlplane.client.negotiation import PROTOBUF, Answer, Conversion
 from controlplane.client.request import Request
-from controlplane.storage.api import Representation
+from controlplane.storage.api import Encoding, Representation
 
 __all__ = ["ListForm", "Plain", "represent_list", "represent_object"]
 
@@ -44,7 +47,21 @@ class ListForm(Protocol):
         """The list, from its metadata and the objects (which it may take apart)."""
 
 
-class Plain:
+class JSONLines:
+    """Events as lines of JSON."""
+
+    __slots__ = ()
+    encoding: Encoding | None = None
+    plain = headed = False
+
+    def frame(self, event: bytes, answer: bytes) -> bytes:
+        return b'{"type":"%b","object":%b}\n' % (event, answer)
+
+    def error(self, status: Obj) -> bytes:
+        return dumps(status)
+
+
+class Plain(JSONLines):
     """The served JSON as it is."""
 
     __slots__ = ("signature", "version")
@@ -53,15 +70,14 @@ class Plain:
     def __init__(self, version: str) -> None:
         self.version, self.signature = version, version
 
-    def encode(self, served: bytes, *, first: bool = False) -> bytes:
-        return served
+    def encode(self, kept: bytes, *, first: bool = False) -> bytes:
+        return kept
 
 
-class MetadataForm:
+class MetadataForm(JSONLines):
     """Metadata alone, as PartialObjectMetadata of ``meta_version`` of meta.k8s.io."""
 
     __slots__ = ("_api_version", "signature", "version")
-    plain = False
 
     def __init__(self, version: str, meta_version: str) -> None:
         self.version, self._api_version = version, f"meta.k8s.io/{meta_version}"
@@ -70,8 +86,8 @@ class MetadataForm:
     def convert(self, obj: Obj) -> Obj:
         return {"kind": "PartialObjectMetadata", "apiVersion": self._api_version, "metadata": metadata(obj)}
 
-    def encode(self, served: bytes, *, first: bool = False) -> bytes:
-        return dumps(self.convert(loads(served)))
+    def encode(self, kept: bytes, *, first: bool = False) -> bytes:
+        return dumps(self.convert(loads(kept)))
 
     def list_of(self, meta: Obj, objects: list[Obj]) -> Obj:
         return {
@@ -82,12 +98,31 @@ class MetadataForm:
         }
 
 
-class TableForm:
+class ProtobufMetadataForm(MetadataForm):
+    """The same in protobuf."""
+
+    __slots__ = ()
+
+    def __init__(self, version: str, meta_version: str) -> None:
+        super().__init__(version, meta_version)
+        self.signature += ";protobuf"
+
+    def encode(self, kept: bytes, *, first: bool = False) -> bytes:
+        return enclose(self.convert(loads(kept)), SHARED["meta.k8s.io/v1", "PartialObjectMetadata"])
+
+    def frame(self, event: bytes, answer: bytes) -> bytes:
+        return frame(event, answer)
+
+    def error(self, status: Obj) -> bytes:
+        return error_answer(status)
+
+
+class TableForm(JSONLines):
     """Rows and columns. ``include``: what of the object each row holds, ``Metadata``, ``Object`` or ``None``. Ages are
     those at the time of encoding, by ``clock``."""
 
     __slots__ = ("_api_version", "_clock", "_columns", "_include", "_metadata", "signature", "version")
-    plain = False
+    headed = True
 
     def __init__(self, served: Served, meta_version: str, include: str, clock: Clock) -> None:
         self._clock = clock
@@ -96,8 +131,8 @@ class TableForm:
         self._include, self._metadata = include, MetadataForm(self.version, meta_version)
         self.signature = f"{self.version};table;{meta_version};{include}"
 
-    def encode(self, served: bytes, *, first: bool = False) -> bytes:
-        obj = loads(served)
+    def encode(self, kept: bytes, *, first: bool = False) -> bytes:
+        obj = loads(kept)
         meta = {"resourceVersion": metadata(obj).get("resourceVersion", "")}
         return dumps(self._table(meta, [obj], headed=first))
 
@@ -132,14 +167,19 @@ def _definition(column: Column) -> dict[str, Any]:
     }
 
 
-def represent_object(request: Request, served: Served, conversion: Conversion, clock: Clock) -> Representation:
-    """The form of one object.
+def represent_object(request: Request, served: Served, answer: Answer, clock: Clock) -> Representation:
+    """The form of one object, in an answer that is no YAML.
 
     Raises:
         APIError: 406, it was asked for as a list; 400, a bad ``includeObject``.
     """
+    conversion = answer.conversion
+    if conversion is None:
+        return protobuf_form(served) if answer.media_type == PROTOBUF else Plain(served.version.name)
     if conversion.kind == "PartialObjectMetadataList":
         raise not_acceptable(f"you requested {conversion.kind}, but the requested object is not a list")
+    if answer.media_type == PROTOBUF:
+        return ProtobufMetadataForm(served.version.name, conversion.version)
     return _form(request, served, conversion, clock)
 
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from controlplane.apimachinery.codec.json import dumps, loads
 from controlplane.apimachinery.identity import Obj
+from controlplane.apiserver.endpoints.protobuf import protobuf_form
 from controlplane.apiserver.endpoints.representation import represent_object
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.registry.settings import Written
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import translate
 from controlplane.client.encoding import encode, wants_pretty
-from controlplane.client.negotiation import Answer
+from controlplane.client.negotiation import PROTOBUF, Answer
 from controlplane.client.request import Request, Response
 from controlplane.storage.errors import StorageError
 
@@ -43,9 +44,24 @@ async def served_json(served: Served, entry: Entry) -> bytes:
         raise translate(error, served.gr, served.storage.key_of(entry).name, "get") from error
 
 
+async def _protobuf(served: Served, entry: Entry) -> bytes:
+    """An entry as a protobuf answer, of the bytes that are kept on it. Raises as ``served_json``."""
+    form, version = protobuf_form(served), served.version.name
+    try:
+        item = served.storage.served_nowait(entry, version, form.encoding)
+        if item is None:
+            item = (await served.storage.served((entry,), version, form.encoding))[0]
+    except StorageError as error:
+        raise translate(error, served.gr, served.storage.key_of(entry).name, "get") from error
+    return form.encode(item)
+
+
 async def respond_entry(
     services: Services, request: Request, served: Served, entry: Entry, answer: Answer, *, code: int = 200
 ) -> Response:
+    """Answer with a stored object."""
+    if answer.media_type == PROTOBUF and answer.conversion is None:
+        return Response(code, await _protobuf(served, entry), content_type=PROTOBUF)
     return respond_bytes(services, request, served, await served_json(served, entry), answer, code=code)
 
 
@@ -72,6 +88,10 @@ def respond_bytes(
     """Answer with one object, given as its served JSON."""
     if answer.plain and not wants_pretty(request):
         return Response(code, body)
+    if answer.media_type == PROTOBUF and answer.conversion is None:
+        return Response(code, protobuf_form(served).answer(body), content_type=PROTOBUF)
     if answer.conversion is not None:
-        body = represent_object(request, served, answer.conversion, services.registry.clock).encode(body, first=True)
+        body = represent_object(request, served, answer, services.registry.clock).encode(body, first=True)
+        if answer.media_type == PROTOBUF:
+            return Response(code, body, content_type=PROTOBUF)
     return Response(code, encode(request, loads(body), answer, ready=body), content_type=answer.media_type)

@@ -31,7 +31,7 @@ async def update(services: Services, request: Request, target: Target, answer: A
             registry refuses.
     """
     slices = Slices()
-    document = await read_document(request, target.served.version.message)
+    document = await read_document(request, target.served)
     options = write_options(request.query, "UpdateOptions")
     served = target.served
     warn = request.warnings.append

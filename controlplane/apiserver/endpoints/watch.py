@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from controlplane.apimachinery.status import APIError
 from controlplane.apiserver.endpoints.options import ListOptions, list_options, parse_uint
-from controlplane.apiserver.endpoints.representation import Plain, represent_object
+from controlplane.apiserver.endpoints.representation import represent_object
 from controlplane.apiserver.endpoints.selection import namespace_of, predicate_of
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.translate import translate_watch
-from controlplane.client.negotiation import Answer
+from controlplane.client.negotiation import PROTOBUF, Answer
 from controlplane.client.request import Request, Response, StreamResponse
-from controlplane.storage.api import CONSISTENT, Predicate, Representation, WatchOptions
+from controlplane.storage.api import CONSISTENT, Predicate, WatchOptions
 from controlplane.storage.errors import StorageError
 
 __all__ = ["watch"]
@@ -26,14 +26,14 @@ async def watch(services: Services, request: Request, target: Target, answer: An
     options = list_options(request.query)
     predicate = predicate_of(target, options)
     served = target.served
-    representation: Representation = Plain(served.version.name)
-    if answer.conversion is not None:
-        representation = represent_object(request, served, answer.conversion, services.registry.clock)
+    representation = represent_object(request, served, answer, services.registry.clock)
     try:
         watch_options = await _watch_options(services, target, options, predicate)
         run = await served.storage.watch(namespace_of(target), predicate, representation, watch_options)
     except StorageError as error:
         raise translate_watch(error, served.gr) from error
+    if answer.media_type == PROTOBUF:
+        return StreamResponse(run, content_type=f"{PROTOBUF};stream=watch", is_text=False)
     return StreamResponse(run)
 
 

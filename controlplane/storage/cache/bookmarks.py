@@ -5,9 +5,8 @@ Made once for all watchers that get the same. Source: KEP 956 (bookmarks), KEP 3
 
 from __future__ import annotations
 
-from controlplane.apimachinery.codec.json import dumps
 from controlplane.base.streams import Chunk
-from controlplane.storage.cache.selection import Selection, framed
+from controlplane.storage.cache.selection import Selection
 
 __all__ = ["Bookmarks"]
 
@@ -28,15 +27,15 @@ class Bookmarks:
         if end:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         api_version = selection.view.api_version(selection.version)
-        served = dumps({"kind": resource.kind, "apiVersion": api_version, "metadata": metadata})
-        return framed(b"BOOKMARK", selection.encode(served, first=first))
+        bookmark = {"kind": resource.kind, "apiVersion": api_version, "metadata": metadata}
+        return selection.object_frame(b"BOOKMARK", bookmark, first=first)
 
     def chunk(self, selection: Selection, revision: int, *, first: bool) -> Chunk:
         """An ordinary bookmark, shared."""
         if revision != self._revision:
             self._revision = revision
             self._chunks.clear()
-        key = (selection.representation_key, first and not selection.plain)
+        key = (selection.representation_key, first and selection.headed)
         chunk = self._chunks.get(key)
         if chunk is None:
             chunk = self._chunks[key] = Chunk(self.line(selection, revision, first=first))

@@ -18,7 +18,7 @@ from controlplane.base import logs
 from controlplane.base.streams import Chunk
 from controlplane.storage.cache.metrics import WATCH_EVENTS
 from controlplane.storage.cache.ring import Change
-from controlplane.storage.cache.selection import Frame, Memo, Selection, error_frame, framed
+from controlplane.storage.cache.selection import Frame, Memo, Selection
 from controlplane.storage.cache.translate import EVENT_ERRORS, event_error
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ class Channel:
         try:
             frame = self.selection.frame(change, memo)
         except EVENT_ERRORS as error:
-            self._fail(error_frame(event_error(error, self.selection.view.resource)), change.revision)
+            self._fail(self.selection.error_frame(event_error(error, self.selection.view.resource)), change.revision)
             return
         except Exception as error:  # one kind's broken hook must not stop the mirror
             log.exception("watch event could not be made", key=change.key, error=error)
-            self._fail(error_frame(internal_error(str(error))), change.revision)
+            self._fail(self.selection.error_frame(internal_error(str(error))), change.revision)
             return
         if frame is not None:
             self._append(frame, change.revision)
@@ -124,7 +124,7 @@ class Channel:
         end = self.end
         if watcher.cursor < end:
             self._sent.inc(end - watcher.cursor)
-            first = not (self.selection.plain or watcher.started)
+            first = self.selection.headed and not watcher.started
             watcher.started = True
             watcher.write(self._chunk(watcher.cursor, first=first))
             watcher.cursor = end
@@ -138,8 +138,8 @@ class Channel:
         if chunk is None:
             lines = [frame[0] for frame in self._frames[cursor - self._base :]]
             if first:
-                _, event, served = self._frames[cursor - self._base]
-                lines[0] = framed(event, self.selection.encode(served, first=True)) if served else lines[0]
+                _, event, kept = self._frames[cursor - self._base]
+                lines[0] = self.selection.framed(event, kept, first=True) if kept else lines[0]
             chunk = self._chunks[cursor, first] = Chunk(lines[0] if len(lines) == 1 else b"".join(lines))
         return chunk
 

@@ -112,3 +112,8 @@ class Collections:
             two = key.find(b"/", one) + 1
             found = self._by_segments.get(key[root:two]) if two else None
         return found
+
+    def name_of(self, key: bytes) -> tuple[str, str]:
+        """Group and resource of a key, both ``""`` for a key of no resource."""
+        found = self.of(key)
+        return found.name if found is not None else ("", "")

@@ -45,7 +45,8 @@ class Entry:
     """One stored object, immutable to all but the intake, which reads a raw one in place.
 
     ``forms`` caches served versions: the resource generation they were made for, and bytes by apiVersion (None: the
-    entry's own). It may be shared, and is replaced rather than changed.
+    entry's own), with the name of their encoding after a semicolon if that is not JSON. It may be shared, and is
+    replaced rather than changed.
     """
 
     __slots__ = ("create_revision", "data", "forms", "key", "mod_revision", "origin")

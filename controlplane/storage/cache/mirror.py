@@ -37,7 +37,7 @@ from controlplane.storage.cache.slices import Slices
 from controlplane.storage.cache.view import RELABEL, ByObject, Conversion, View
 from controlplane.storage.cache.waiters import Waiters
 from controlplane.storage.cache.watcher import Watcher
-from controlplane.storage.kv.api import ABSENT, KV, prefix_end
+from controlplane.storage.kv.api import ABSENT, KV, CountsRequests, prefix_end
 from controlplane.storage.transform import IDENTITY, Transformer
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ class Mirror:
         self.kv, self.prefix, self.clock = kv, prefix, clock or SystemClock()
         self.intake = Intake(transformer)
         self.image = Image(self.intake, prefix, budgets or Budgets())
+        if isinstance(kv, CountsRequests):
+            kv.name_keys_by(self.image.collections.name_of)
         self.waiters = Waiters()
         self.bookmarks = Bookmarks()
         self.watchers: set[Watcher] = set()

@@ -21,22 +21,13 @@ from controlplane.storage.cache.ring import Change
 from controlplane.storage.cache.view import View
 from controlplane.storage.errors import Compacted, Unreadable
 
-__all__ = ["ADDED", "DELETED", "MODIFIED", "Frame", "Memo", "Selection", "error_frame", "framed"]
+__all__ = ["ADDED", "DELETED", "MODIFIED", "Frame", "Memo", "Selection"]
 
 Memo = dict[Any, Any]
 ADDED, MODIFIED, DELETED = b"ADDED", b"MODIFIED", b"DELETED"
 
 Frame = tuple[bytes, bytes, bytes]
-"""A frame's line; and its event type and served bytes, to make it again as a watcher's first event."""
-
-
-def framed(event: bytes, obj: bytes) -> bytes:
-    """One line of a watch."""
-    return b'{"type":"%b","object":%b}\n' % (event, obj)
-
-
-def error_frame(error: APIError) -> bytes:
-    return framed(b"ERROR", dumps(error.status()))
+"""A framed event; and its type and the bytes it was made from, to make it again as a watcher's first event."""
 
 
 class Selection:
@@ -46,7 +37,7 @@ class Selection:
     __slots__ = (
         "_all",
         "_suffix",
-        "plain",
+        "headed",
         "predicate",
         "representation",
         "representation_key",
@@ -58,7 +49,7 @@ class Selection:
     def __init__(self, view: View, scope: bytes, predicate: Predicate, representation: Representation) -> None:
         self.view, self.scope = view, scope
         self.predicate, self.representation = predicate, representation
-        self.version, self.plain = representation.version, representation.plain
+        self.version, self.headed = representation.version, representation.headed
         self._all = not predicate.signature or predicate.by_name_only
         self._suffix = b"" if predicate.name is None else b"/" + predicate.name.encode()
         self.representation_key = (view.resource.gr, self.version, representation.signature)
@@ -99,10 +90,25 @@ class Selection:
 
     def state_frame(self, entry: Entry, *, first: bool) -> bytes:
         """An entry of the initial state. Raises Unreadable."""
-        return framed(ADDED, self.encode(self.view.served(entry, self.version), first=first))
+        return self.framed(ADDED, self._kept(entry), first=first)
 
-    def encode(self, served: bytes, *, first: bool) -> bytes:
-        return served if self.plain else self.representation.encode(served, first=first)
+    def framed(self, event: bytes, kept: bytes, *, first: bool) -> bytes:
+        """One event of a watch, from the bytes of an entry that its representation starts from."""
+        representation = self.representation
+        answer = kept if representation.plain else representation.encode(kept, first=first)
+        return representation.frame(event, answer)
+
+    def object_frame(self, event: bytes, obj: Obj, *, first: bool) -> bytes:
+        """An event with an object that is not stored."""
+        encoding = self.representation.encoding
+        return self.framed(event, dumps(obj) if encoding is None else encoding.encode(dumps(obj)), first=first)
+
+    def error_frame(self, error: APIError) -> bytes:
+        """An event that ends the watch with a Status."""
+        return self.representation.frame(b"ERROR", self.representation.error(error.status()))
+
+    def _kept(self, entry: Entry) -> bytes:
+        return self.view.encoded(entry, self.version, self.representation.encoding)
 
     def frame(self, change: Change, memo: Memo) -> Frame | None:
         """What a watch is sent of a change whose key is in scope; None if nothing.
@@ -119,8 +125,8 @@ class Selection:
         memo_key = (event, self.representation_key)
         frame: Frame | None = memo.get(memo_key)
         if frame is None:
-            served = self.view.served(self._gone(change, memo) if event is DELETED else _present(change), self.version)
-            frame = framed(event, self.encode(served, first=False)), event, served
+            kept = self._kept(self._gone(change, memo) if event is DELETED else _present(change))
+            frame = self.framed(event, kept, first=False), event, kept
             memo[memo_key] = frame
         return frame
 

@@ -23,7 +23,7 @@ from controlplane.storage.cache.channel import Channel
 from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.metrics import INIT_EVENTS, TERMINATED_WATCHERS, WATCH_EVENTS
 from controlplane.storage.cache.ring import Change
-from controlplane.storage.cache.selection import Selection, error_frame, framed
+from controlplane.storage.cache.selection import Selection
 from controlplane.storage.cache.slices import Slices
 from controlplane.storage.cache.translate import EVENT_ERRORS, event_error
 from controlplane.storage.errors import Compacted, FutureRevision, Stale
@@ -106,7 +106,7 @@ class Watcher:
             if not self._was_woken():
                 raise
         except EVENT_ERRORS as error:
-            sink.write(Chunk(error_frame(event_error(error, self._selection.view.resource))))
+            sink.write(Chunk(self._selection.error_frame(event_error(error, self._selection.view.resource))))
         finally:
             self._mirror.watchers.discard(self)
             if self._channel is not None:
@@ -222,7 +222,7 @@ class Watcher:
             await selection.view.ready(entries, selection.version)
         for entry in entries:
             if selection.admits(entry.key) and self._state_matches(entry):
-                line = selection.state_frame(entry, first=not (selection.plain or self.started))
+                line = selection.state_frame(entry, first=selection.headed and not self.started)
                 self.started = True
                 lines.append(line)
                 count += 1
@@ -305,9 +305,9 @@ class Watcher:
                 continue
             frame = selection.frame(change, {})
             if frame is not None:
-                line, event, served = frame
-                if not (selection.plain or self.started):
-                    line = framed(event, selection.encode(served, first=True))
+                line, event, kept = frame
+                if selection.headed and not self.started:
+                    line = selection.framed(event, kept, first=True)
                 self.started = True
                 lines.append(line)
         if lines:

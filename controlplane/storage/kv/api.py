@@ -19,15 +19,16 @@ Source: etcd's KV, watch and lease API guarantees.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 __all__ = [
     "ABSENT",
     "KV",
     "LATEST",
     "VALUE_LIMIT_BYTES",
+    "CountsRequests",
     "Event",
     "KVStatus",
     "KeyValue",
@@ -193,6 +194,14 @@ class KV(Protocol):
 
     async def close(self) -> None:
         """Stop; writes under way are finished or failed. Idempotent."""
+
+
+@runtime_checkable
+class CountsRequests(Protocol):
+    """What a KV may be besides: one whose metrics tell requests apart by resource, of which it knows nothing itself."""
+
+    def name_keys_by(self, name_of: Callable[[bytes], tuple[str, str]]) -> None:
+        """``name_of`` gives group and resource of a key, both ``""`` for a key of no resource. Cheap; never raises."""
 
 
 def prefix_end(prefix: bytes) -> bytes:

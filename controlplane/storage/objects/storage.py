@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from controlplane.apimachinery.identity import Key, Obj
 from controlplane.base.streams import Sink
 from controlplane.storage import api
-from controlplane.storage.api import Freshness, Keep, ListResult, Predicate, Representation, WatchOptions
+from controlplane.storage.api import Encoding, Freshness, Keep, ListResult, Predicate, Representation, WatchOptions
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.cache.selection import Selection
@@ -79,9 +79,11 @@ class ObjectStorage:
             start = max(start, min(continue_key, end))
         return await self._lister.page((start, end), predicate, fresh, version=version, limit=limit)
 
-    async def served(self, entries: Sequence[api.Entry], version: str) -> Sequence[bytes]:
+    async def served(
+        self, entries: Sequence[api.Entry], version: str, encoding: Encoding | None = None
+    ) -> Sequence[bytes]:
         own: Sequence[Entry] = entries  # type: ignore[assignment]  # entries come from this storage
-        ready = self._view.served_as_kept(own, version)
+        ready = self._view.served_as_kept(own, version, encoding)
         if ready is not None:
             return ready
         slices = Slices()
@@ -89,15 +91,15 @@ class ObjectStorage:
         if self._view.is_remote:
             await self._view.ready(own, version)
         for entry in own:
-            served.append(self._view.served(entry, version))
+            served.append(self._view.encoded(entry, version, encoding))
             if slices.due():
                 await slices.rest()
         return served
 
-    def served_nowait(self, entry: api.Entry, version: str) -> bytes | None:
+    def served_nowait(self, entry: api.Entry, version: str, encoding: Encoding | None = None) -> bytes | None:
         own: Entry = entry  # type: ignore[assignment]  # entries come from this storage
         view = self._view
-        return view.served(own, version) if not view.is_remote or view.is_ready(own, version) else None
+        return view.encoded(own, version, encoding) if not view.is_remote or view.is_ready(own, version) else None
 
     async def decode(self, entry: api.Entry, version: str) -> Obj:
         own: Entry = entry  # type: ignore[assignment]  # entries come from this storage

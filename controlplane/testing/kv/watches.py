@@ -140,7 +140,10 @@ async def watch_may_start_one_past_the_newest(check: Scenario) -> None:
 
 
 async def watch_answers_a_request_for_progress(check: Scenario) -> None:
-    """Also where nothing of its prefix was written: the batch then carries the store's revision and no events."""
+    """Where an answer can be trusted (``trustworthy_progress``; else none comes), also where nothing of its prefix was
+    written: the batch then carries the store's revision and no events."""
+    if not check.kv.trustworthy_progress:
+        return
     async with check.kv.watch(check.key("quiet/"), await check.kv.revision() + 1) as watch:
         written = await check.create("elsewhere")
 

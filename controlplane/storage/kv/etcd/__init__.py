@@ -1,4 +1,4 @@
-"""The etcd backend. Imported only when it is used: it brings in gRPC."""
+"""The etcd backend. Imported only when it is used: it brings in protobuf and HTTP/2."""
 
 from controlplane.storage.kv.etcd.kv import EtcdKV, open_kv
 

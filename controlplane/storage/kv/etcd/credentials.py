@@ -1,12 +1,11 @@
-"""The TLS client files of a store, as gRPC wants them."""
+"""The TLS client files of a store, as a context to connect with."""
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Sequence
 from pathlib import Path
-
-import grpc  # type: ignore[import-untyped]  # grpcio ships no types
 
 from controlplane.storage.errors import StoreUnusable
 from controlplane.storage.kv.backends import KVOptions
@@ -15,14 +14,14 @@ from controlplane.storage.kv.etcd.location import Endpoint
 __all__ = ["read_credentials"]
 
 
-async def read_credentials(endpoints: Sequence[Endpoint], options: KVOptions) -> grpc.ChannelCredentials | None:
+async def read_credentials(endpoints: Sequence[Endpoint], options: KVOptions) -> ssl.SSLContext | None:
     """What to connect with; None if no endpoint is ``https://``.
 
-    Without a CA file the roots that gRPC brings with it are trusted. The files are read once.
+    Without a CA file the machine's roots are trusted. The files are read once.
 
     Raises:
-        StoreUnusable: a file cannot be read, a certificate without its key (or the reverse), or files that would not
-            be used because no endpoint is ``https://``.
+        StoreUnusable: a file cannot be read or used, a certificate without its key (or the reverse), or files that
+            would not be used because no endpoint is ``https://``.
     """
     files = [name for name in (options.ca_file, options.cert_file, options.key_file) if name]
     if not any(endpoint.tls for endpoint in endpoints):
@@ -31,19 +30,39 @@ async def read_credentials(endpoints: Sequence[Endpoint], options: KVOptions) ->
         return None
     if bool(options.cert_file) != bool(options.key_file):
         raise StoreUnusable("etcd: a client certificate and its key must be given together")
-    ca, key, cert = await asyncio.to_thread(
-        lambda: tuple(_read(name) for name in (options.ca_file, options.key_file, options.cert_file))
-    )
-    return grpc.ssl_channel_credentials(root_certificates=ca, private_key=key, certificate_chain=cert)
+    return await asyncio.to_thread(_context, options)
 
 
-def _read(name: str) -> bytes | None:
-    if not name:
-        return None
+def _context(options: KVOptions) -> ssl.SSLContext:
+    for name in (options.ca_file, options.cert_file, options.key_file):
+        if name:
+            _check(name)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["h2"])
+    named = options.ca_file
+    try:
+        if named:
+            context.load_verify_locations(named)
+        else:
+            context.load_default_certs()
+        named = options.cert_file
+        if named:
+            context.load_cert_chain(named, options.key_file, password=_no_password)
+    except (ssl.SSLError, ValueError) as error:
+        raise StoreUnusable(f"etcd: {named}: {error}") from error
+    return context
+
+
+def _check(name: str) -> None:
     try:
         content = Path(name).read_bytes()
     except OSError as error:
         raise StoreUnusable(f"etcd: {name}: {error.strerror}") from error
     if b"-----BEGIN " not in content:
         raise StoreUnusable(f"etcd: {name}: no PEM in it")
-    return content
+
+
+def _no_password() -> str:
+    """Instead of a question on the terminal."""
+    raise ValueError("the key is encrypted; give one that is not")

@@ -9,32 +9,30 @@ from __future__ import annotations
 
 from typing import Final
 
-from grpc import StatusCode  # type: ignore[import-untyped]  # grpcio ships no types
-from grpc.aio import AioRpcError  # type: ignore[import-untyped]  # grpcio ships no types
-
+from controlplane.base.grpc import Code, RpcError
 from controlplane.storage.errors import Compacted, FutureRevision, Unavailable, ValueTooLarge
 from controlplane.storage.kv.api import VALUE_LIMIT_BYTES
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
 
-__all__ = ["CLOSED", "failed_member", "never_sent", "translate"]
+__all__ = ["CLOSED", "failed_member", "translate"]
 
 CLOSED: Final = "etcd: this store has been closed"
 
-_CONNECTION: Final = (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
+_CONNECTION: Final = (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED)
 _NOT_DONE: Final = (
-    StatusCode.UNAUTHENTICATED,
-    StatusCode.PERMISSION_DENIED,
-    StatusCode.UNIMPLEMENTED,
-    StatusCode.INVALID_ARGUMENT,
-    StatusCode.FAILED_PRECONDITION,
-    StatusCode.RESOURCE_EXHAUSTED,
-    StatusCode.OUT_OF_RANGE,
-    StatusCode.NOT_FOUND,
+    Code.UNAUTHENTICATED,
+    Code.PERMISSION_DENIED,
+    Code.UNIMPLEMENTED,
+    Code.INVALID_ARGUMENT,
+    Code.FAILED_PRECONDITION,
+    Code.RESOURCE_EXHAUSTED,
+    Code.OUT_OF_RANGE,
+    Code.NOT_FOUND,
 )
 """Codes with which etcd refuses a request; it has then had no effect."""
 
 
-def translate(error: AioRpcError, request: object, member: str) -> Exception:
+def translate(error: RpcError, request: object, member: str) -> Exception:
     """What to raise for a failed call of ``request`` to the endpoint ``member``.
 
     Returns:
@@ -42,35 +40,30 @@ def translate(error: AioRpcError, request: object, member: str) -> Exception:
         whose text names the endpoint and what it said, and whose ``outcome_known`` is true if the request has
         certainly had no effect.
     """
-    code, text = error.code(), error.details() or ""
+    code, text = error.code, error.details
     match code:
-        case StatusCode.OUT_OF_RANGE if "has been compacted" in text:
+        case Code.OUT_OF_RANGE if "has been compacted" in text:
             return Compacted(_revision(request), 0)
-        case StatusCode.OUT_OF_RANGE if "is a future revision" in text:
+        case Code.OUT_OF_RANGE if "is a future revision" in text:
             return FutureRevision(_revision(request), 0)
-        case StatusCode.NOT_FOUND if "lease not found" in text:
+        case Code.NOT_FOUND if "lease not found" in text:
             return ValueError(f"etcd {member}: {text}")
-        case StatusCode.INVALID_ARGUMENT if "request is too large" in text:
+        case Code.INVALID_ARGUMENT if "request is too large" in text:
             return _too_large(request)
-        case StatusCode.RESOURCE_EXHAUSTED if "larger than max" in text:
+        case Code.RESOURCE_EXHAUSTED if "larger than max" in text:
             return _too_large(request)
-        case StatusCode.RESOURCE_EXHAUSTED if "database space exceeded" in text:
+        case Code.RESOURCE_EXHAUSTED if "database space exceeded" in text:
             why = "NOSPACE alarm, the database is full: compact, defragment, then `etcdctl alarm disarm`"
-        case StatusCode.DEADLINE_EXCEEDED:
+        case Code.DEADLINE_EXCEEDED:
             why = "no answer in time"
         case _:
             why = f"{text or 'no details'} ({code.name})"
-    return Unavailable(f"etcd {member}: {why}", outcome_known=code in _NOT_DONE or never_sent(error))
+    return Unavailable(f"etcd {member}: {why}", outcome_known=error.unsent or code in _NOT_DONE)
 
 
-def never_sent(error: AioRpcError) -> bool:
-    """Whether the request has certainly not left: there was no connection to send it on."""
-    return error.code() is StatusCode.UNAVAILABLE and "failed to connect to all addresses" in (error.details() or "")
-
-
-def failed_member(error: AioRpcError) -> bool:
+def failed_member(error: RpcError) -> bool:
     """Whether another member might do better: this one is not reached, too slow, or without a leader."""
-    return error.code() in _CONNECTION
+    return error.code in _CONNECTION
 
 
 def _revision(request: object) -> int:

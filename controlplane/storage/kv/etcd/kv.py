@@ -8,12 +8,14 @@ Source: etcd's v3 API; the shapes in apiserver pkg/storage/etcd3/store.go.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from time import perf_counter
 from typing import Final
 
 from controlplane.base.tasks import Owner
 from controlplane.storage.errors import Compacted, FutureRevision, StoreUnusable, ValueTooLarge
-from controlplane.storage.kv.api import LATEST, VALUE_LIMIT_BYTES, KVStatus, RangeResult, TxnResult, Watch
+from controlplane.storage.kv.api import ABSENT, LATEST, VALUE_LIMIT_BYTES, KVStatus, RangeResult, TxnResult, Watch
 from controlplane.storage.kv.backends import KVOptions
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
 from controlplane.storage.kv.etcd.channel import Cluster, Member, UnaryCall
@@ -21,6 +23,7 @@ from controlplane.storage.kv.etcd.compactor import COMPACT_KEY, Compactor
 from controlplane.storage.kv.etcd.credentials import read_credentials
 from controlplane.storage.kv.etcd.leases import Leases
 from controlplane.storage.kv.etcd.location import parse_location
+from controlplane.storage.kv.etcd.metrics import RequestCounter
 from controlplane.storage.kv.etcd.pages import read_range, to_key_value
 from controlplane.storage.kv.etcd.version import progress_is_trustworthy
 from controlplane.storage.kv.etcd.watch import EtcdWatch
@@ -59,6 +62,7 @@ class EtcdKV:
     def __init__(self, cluster: Cluster, options: KVOptions) -> None:
         self._cluster = cluster
         self._leases = Leases(cluster, options.clock)
+        self._requests = RequestCounter()
         self._owner = Owner("etcd")
         if options.history_seconds:
             compactor = Compactor(cluster, options.clock, options.history_seconds)
@@ -74,10 +78,16 @@ class EtcdKV:
     ) -> RangeResult:
         request = pb.RangeRequest(key=start or b"\0", range_end=end, limit=limit, revision=revision)
         request.count_only = count_only
+        operation, begun = "list" if end else "get", perf_counter()
         try:
-            return await read_range(self._cluster, request)
-        except FutureRevision as error:
-            raise FutureRevision(revision, await self.revision()) from error
+            result = await read_range(self._cluster, request)
+        except BaseException as error:
+            self._requests.count(operation, start, begun, failed=True)
+            if isinstance(error, FutureRevision):
+                raise FutureRevision(revision, await self.revision()) from error
+            raise
+        self._requests.count(operation, start, begun)
+        return result
 
     async def put(self, key: bytes, value: bytes, *, expect: int, lease: int = 0) -> TxnResult:
         if len(value) > VALUE_LIMIT_BYTES:
@@ -88,7 +98,7 @@ class EtcdKV:
         put.value = value
         if lease:
             put.lease = lease
-        response = await self._cluster.call(_txn, request, repeatable=False)
+        response = await self._transact("create" if expect == ABSENT else "update", key, request)
         if response.succeeded:
             return TxnResult(True, response.header.revision, None)
         return _refused(response)
@@ -98,7 +108,7 @@ class EtcdKV:
         delete = request.success.add().request_delete_range
         delete.key = key
         delete.prev_kv = True
-        response = await self._cluster.call(_txn, request, repeatable=False)
+        response = await self._transact("delete", key, request)
         if response.succeeded:
             deleted = response.responses[0].response_delete_range.prev_kvs
             return TxnResult(True, response.header.revision, to_key_value(deleted[0]) if deleted else None)
@@ -138,9 +148,24 @@ class EtcdKV:
             version=f"etcd {status.version}",
         )
 
+    def name_keys_by(self, name_of: Callable[[bytes], tuple[str, str]]) -> None:
+        """See ``kv.api.CountsRequests``."""
+        self._requests.name_of = name_of
+
     async def close(self) -> None:
         await self._owner.close()
         await self._cluster.close()
+
+    async def _transact(self, operation: str, key: bytes, request: pb.TxnRequest) -> pb.TxnResponse:
+        """A write, counted. A condition that does not hold is no failure."""
+        begun = perf_counter()
+        try:
+            response = await self._cluster.call(_txn, request, repeatable=False)
+        except BaseException:
+            self._requests.count(operation, key, begun, failed=True)
+            raise
+        self._requests.count(operation, key, begun)
+        return response
 
     async def _compaction(self, *, count_only: bool) -> pb.RangeResponse:
         """A linearizable read of the key of compactions, or of nothing but the revision."""

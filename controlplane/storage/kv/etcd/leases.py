@@ -16,6 +16,7 @@ from controlplane.base.clock import Clock
 from controlplane.storage.errors import Unavailable
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
 from controlplane.storage.kv.etcd.channel import Cluster, Member, UnaryCall
+from controlplane.storage.kv.etcd.metrics import LEASE_OBJECTS
 
 __all__ = ["Leases"]
 
@@ -69,6 +70,9 @@ class Leases:
             response = await self._cluster.call(_grant, request, repeatable=True)
             if response.error:
                 raise Unavailable(f"etcd: lease not granted: {response.error}", outcome_known=True)
+            replaced = self._current.get(ttl_seconds)
+            if replaced is not None:
+                LEASE_OBJECTS.labels_cached(()).observe(replaced.objects)
             self._current = {ttl: lease for ttl, lease in self._current.items() if lease.expires > now}
             self._current[ttl_seconds] = _Lease(response.ID, now + granted_seconds)
         finally:

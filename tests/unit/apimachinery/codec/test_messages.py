@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from controlplane.apimachinery.codec.messages import message_of
-from controlplane.apimachinery.codec.protobuf import decode_envelope
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import (
     array,
@@ -22,7 +21,7 @@ from controlplane.apimachinery.schema.native import (
     string,
     time,
 )
-from tests.unit.apimachinery.codec.test_protobuf import envelope, put
+from tests.unit.apimachinery.codec.protobuf.test_envelope import put
 
 PART = record({"name": string(), "on": boolean()}, go_type="v1.Part")
 SCHEMA = record(
@@ -54,8 +53,7 @@ SECONDS = put(1, 1_767_225_600)
 
 
 def decoded(body: bytes) -> Obj:
-    obj = decode_envelope(envelope(body), MESSAGE)
-    return {name: value for name, value in obj.items() if name not in {"apiVersion", "kind"}}
+    return MESSAGE.decode(body)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +83,8 @@ def test_fields(body: bytes, fields: dict[str, Any]) -> None:
 def test_numbers_must_fit_the_schema(numbers: dict[str, str]) -> None:
     with pytest.raises(KeyError):
         message_of(SCHEMA, numbers)
+
+
+def test_a_type_that_no_message_has_is_refused() -> None:
+    with pytest.raises(TypeError, match="no message has a field of this type: 'null'"):
+        message_of(record({"x": {"type": "null"}}, go_type="v1.X"), {"X": "x"})

@@ -5,7 +5,9 @@ from controlplane.client.negotiation import (
     JSON,
     JSON_PATCH,
     OBJECT,
+    PROTOBUF,
     STREAM,
+    TEXT_OBJECT,
     YAML,
     Answer,
     Conversion,
@@ -26,7 +28,13 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
         pytest.param("application/yaml", Answer(YAML), id="YAML"),
         pytest.param("text/html, application/yaml;q=0.9, */*;q=0.1", Answer(YAML), id="by quality"),
         pytest.param("application/yaml;q=0.1, application/json;q=0.9", Answer(JSON), id="by quality, not order"),
-        pytest.param("application/vnd.kubernetes.protobuf,application/json", Answer(JSON), id="protobuf falls back"),
+        pytest.param("application/vnd.kubernetes.protobuf,application/json", Answer(PROTOBUF), id="protobuf"),
+        pytest.param(
+            "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json",
+            Answer(JSON),
+            id="no table is in protobuf",
+        ),
+        pytest.param("application/json;stream=watch", Answer(JSON), id="a stream where there is none"),
         pytest.param("application/json;pretty=1", Answer(JSON, None, True), id="pretty"),
         pytest.param("application/json;unknown=1", Answer(JSON), id="unknown parameters are ignored"),
         pytest.param(f"{TABLE},application/json", Answer(JSON, Conversion("meta.k8s.io", "v1", "Table")), id="a table"),
@@ -51,7 +59,14 @@ def test_a_form_without_conversions_passes_over_the_clauses_that_ask_for_one() -
         pytest.param("application/*", OBJECT, "406: Not Acceptable\n\n", id="half a wildcard"),
         pytest.param("image/png;q=0.5", OBJECT, "406: Not Acceptable\n\n", id="an image"),
         pytest.param(
-            "application/vnd.kubernetes.protobuf", OBJECT, "only the following media types are accepted", id="protobuf"
+            "application/vnd.kubernetes.protobuf",
+            TEXT_OBJECT,
+            "only the following media types are accepted: application/json, application/yaml, "
+            "application/vnd.kubernetes.protobuf",
+            id="protobuf of a custom resource",
+        ),
+        pytest.param(
+            "application/yaml, application/json", STREAM, "only the following media types are accepted", id="YAML first"
         ),
         pytest.param("application/yaml", STREAM, "only the following media types are accepted", id="YAML watch"),
     ],

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from controlplane.apimachinery.codec.json import dumps, loads
 from controlplane.apimachinery.identity import Key
+from controlplane.apiserver.endpoints.representation import JSONLines
 from tests.aio import run
 from tests.mirrors import configmap, opened, set_data, watching
 
 A, B = Key("default", "a"), Key("default", "b")
 
 
-class _Names:
+class _Names(JSONLines):
     """Only the name, and whether it is a first event; counts its calls."""
 
-    signature, version, plain = "names", "v1", False
+    signature, version, headed = "names", "v1", True
 
     def __init__(self) -> None:
         self.calls = 0
 
-    def encode(self, served: bytes, *, first: bool = False) -> bytes:
+    def encode(self, kept: bytes, *, first: bool = False) -> bytes:
         self.calls += 1
-        return dumps({"name": loads(served)["metadata"].get("name"), "first": first})
+        return dumps({"name": loads(kept)["metadata"].get("name"), "first": first})
 
 
 class _Broken(_Names):
     signature = "broken"
 
-    def encode(self, served: bytes, *, first: bool = False) -> bytes:
-        raise ZeroDivisionError(f"a defect, {first=}, {served!r}")
+    def encode(self, kept: bytes, *, first: bool = False) -> bytes:
+        raise ZeroDivisionError(f"a defect, {first=}, {kept!r}")
 
 
 def test_the_first_event_of_each_watcher_is_marked_and_the_rest_is_shared() -> None:

@@ -85,7 +85,9 @@ class Scripted:
             ).SerializeToString(),
             "/etcdserverpb.KV/Range": lambda: pb.RangeResponse(header=header(self.revision)).SerializeToString(),
             "/etcdserverpb.KV/Txn": lambda: pb.TxnResponse(
-                header=header(self.revision), succeeded=True
+                header=header(self.revision),
+                succeeded=True,
+                responses=[pb.ResponseOp(response_delete_range=pb.DeleteRangeResponse())],
             ).SerializeToString(),
             "/etcdserverpb.Lease/LeaseGrant": lambda: pb.LeaseGrantResponse(
                 header=header(self.revision), ID=len(self.requests)

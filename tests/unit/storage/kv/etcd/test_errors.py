@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from grpc import StatusCode  # type: ignore[import-untyped]  # grpcio ships no types
-from grpc.aio import AioRpcError, Metadata  # type: ignore[import-untyped]  # grpcio ships no types
 
+from controlplane.base.grpc import Code, RpcError
 from controlplane.storage.errors import Compacted, FutureRevision, Unavailable, ValueTooLarge
 from controlplane.storage.kv.api import VALUE_LIMIT_BYTES
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
-from controlplane.storage.kv.etcd.errors import failed_member, never_sent, translate
+from controlplane.storage.kv.etcd.errors import failed_member, translate
 
 RANGE = pb.RangeRequest(key=b"a", revision=41)
 
 
-def failure(code: StatusCode, text: str) -> AioRpcError:
-    return AioRpcError(code, Metadata(), Metadata(), details=text)
+def failure(code: Code, text: str) -> RpcError:
+    return RpcError(code, text)
 
 
 def put_of(size: int) -> pb.TxnRequest:
@@ -23,16 +22,14 @@ def put_of(size: int) -> pb.TxnRequest:
 
 
 def test_a_compacted_revision_is_named() -> None:
-    error = translate(
-        failure(StatusCode.OUT_OF_RANGE, "etcdserver: mvcc: required revision has been compacted"), RANGE, "m"
-    )
+    error = translate(failure(Code.OUT_OF_RANGE, "etcdserver: mvcc: required revision has been compacted"), RANGE, "m")
     assert isinstance(error, Compacted)
     assert (error.requested, error.compacted) == (41, 0)
 
 
 def test_a_future_revision_is_named() -> None:
     text = "etcdserver: mvcc: required revision is a future revision"
-    error = translate(failure(StatusCode.OUT_OF_RANGE, text), pb.CompactionRequest(revision=42), "m")
+    error = translate(failure(Code.OUT_OF_RANGE, text), pb.CompactionRequest(revision=42), "m")
     assert isinstance(error, FutureRevision)
     assert error.requested == 42
 
@@ -40,11 +37,11 @@ def test_a_future_revision_is_named() -> None:
 @pytest.mark.parametrize(
     ("code", "text"),
     [
-        (StatusCode.INVALID_ARGUMENT, "etcdserver: request is too large"),
-        (StatusCode.RESOURCE_EXHAUSTED, "grpc: received message larger than max (9 vs. 8)"),
+        (Code.INVALID_ARGUMENT, "etcdserver: request is too large"),
+        (Code.RESOURCE_EXHAUSTED, "grpc: received message larger than max (9 vs. 8)"),
     ],
 )
-def test_a_request_over_the_servers_limit_names_a_limit_below_the_value(code: StatusCode, text: str) -> None:
+def test_a_request_over_the_servers_limit_names_a_limit_below_the_value(code: Code, text: str) -> None:
     error = translate(failure(code, text), put_of(VALUE_LIMIT_BYTES), "m")
     assert isinstance(error, ValueTooLarge)
     assert error.key == b"/k"
@@ -55,27 +52,26 @@ def test_a_request_over_the_servers_limit_names_a_limit_below_the_value(code: St
 
 
 def test_an_unknown_lease_is_the_callers_error() -> None:
-    error = translate(failure(StatusCode.NOT_FOUND, "etcdserver: requested lease not found"), put_of(1), "m")
+    error = translate(failure(Code.NOT_FOUND, "etcdserver: requested lease not found"), put_of(1), "m")
     assert isinstance(error, ValueError)
 
 
 @pytest.mark.parametrize(
     ("code", "text", "says", "outcome_known"),
     [
-        (StatusCode.RESOURCE_EXHAUSTED, "etcdserver: mvcc: database space exceeded", "NOSPACE", True),
-        (StatusCode.RESOURCE_EXHAUSTED, "etcdserver: too many requests", "too many requests", True),
-        (StatusCode.UNAVAILABLE, "etcdserver: no leader", "no leader", False),
-        (StatusCode.UNAVAILABLE, "etcdserver: request timed out", "request timed out", False),
-        (StatusCode.UNAVAILABLE, "Socket closed", "Socket closed", False),
-        (StatusCode.UNAVAILABLE, "failed to connect to all addresses; last error: x", "failed to connect", True),
-        (StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded", "no answer in time", False),
-        (StatusCode.PERMISSION_DENIED, "etcdserver: permission denied", "permission denied", True),
-        (StatusCode.DATA_LOSS, "etcdserver: corrupt cluster", "corrupt cluster", False),
-        (StatusCode.UNKNOWN, "", "no details", False),
+        (Code.RESOURCE_EXHAUSTED, "etcdserver: mvcc: database space exceeded", "NOSPACE", True),
+        (Code.RESOURCE_EXHAUSTED, "etcdserver: too many requests", "too many requests", True),
+        (Code.UNAVAILABLE, "etcdserver: no leader", "no leader", False),
+        (Code.UNAVAILABLE, "etcdserver: request timed out", "request timed out", False),
+        (Code.UNAVAILABLE, "Socket closed", "Socket closed", False),
+        (Code.DEADLINE_EXCEEDED, "Deadline Exceeded", "no answer in time", False),
+        (Code.PERMISSION_DENIED, "etcdserver: permission denied", "permission denied", True),
+        (Code.DATA_LOSS, "etcdserver: corrupt cluster", "corrupt cluster", False),
+        (Code.UNKNOWN, "", "no details", False),
     ],
 )
 def test_everything_else_is_unavailable_and_says_whether_it_happened(
-    code: StatusCode, text: str, says: str, *, outcome_known: bool
+    code: Code, text: str, says: str, *, outcome_known: bool
 ) -> None:
     error = translate(failure(code, text), put_of(1), "http://db:2379")
     assert isinstance(error, Unavailable)
@@ -85,7 +81,12 @@ def test_everything_else_is_unavailable_and_says_whether_it_happened(
 
 
 def test_another_member_is_asked_only_if_this_one_failed() -> None:
-    assert failed_member(failure(StatusCode.UNAVAILABLE, "etcdserver: no leader"))
-    assert failed_member(failure(StatusCode.DEADLINE_EXCEEDED, ""))
-    assert not failed_member(failure(StatusCode.OUT_OF_RANGE, ""))
-    assert not never_sent(failure(StatusCode.UNAVAILABLE, "Socket closed"))
+    assert failed_member(failure(Code.UNAVAILABLE, "etcdserver: no leader"))
+    assert failed_member(failure(Code.DEADLINE_EXCEEDED, ""))
+    assert not failed_member(failure(Code.OUT_OF_RANGE, ""))
+
+
+def test_what_was_not_sent_has_certainly_not_happened() -> None:
+    error = translate(RpcError(Code.UNAVAILABLE, "failed to connect to db:2379", unsent=True), put_of(1), "m")
+    assert isinstance(error, Unavailable)
+    assert error.outcome_known

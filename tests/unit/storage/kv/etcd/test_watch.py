@@ -8,12 +8,13 @@ from collections.abc import Callable
 import pytest
 from grpc import StatusCode  # type: ignore[import-untyped]  # grpcio ships no types
 
+from controlplane.base.grpc.call import STREAM_WINDOW_BYTES
 from controlplane.storage.errors import Compacted, FutureRevision, StorageError, Unavailable
 from controlplane.storage.kv.api import WatchBatch
 from controlplane.storage.kv.backends import KVOptions
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
 from controlplane.storage.kv.etcd.kv import open_kv
-from controlplane.storage.kv.etcd.watch import BACKLOG, EtcdWatch
+from controlplane.storage.kv.etcd.watch import EtcdWatch
 from tests.aio import run
 from tests.unit.storage.kv.etcd.scripted import Scripted, event, header, scripted
 
@@ -209,19 +210,21 @@ def test_asking_a_lost_watch_for_progress_is_harmless(caplog: pytest.LogCaptureF
 
 
 def test_only_so_much_is_read_ahead_of_a_slow_consumer() -> None:
+    """3 MB of responses, three times the window."""
     revisions = range(11, 2011)
-    sends = [pb.WatchResponse(header=header(r), events=[event(b"/a", r)]) for r in revisions]
+    sends = [pb.WatchResponse(header=header(r), events=[event(b"/" + bytes(1500), r)]) for r in revisions]
 
     async def body() -> None:
         async with scripted(Scripted(sends=sends)) as script:
             kv = await open_kv(f"{script.endpoint}", OPTIONS)
             watch = EtcdWatch(kv._cluster, b"/", 11, prev=False)
             async with watch:
-                seen = [(await anext(watch)).revision]
+                seen = [each.mod_revision for each in (await anext(watch)).events]
                 await asyncio.sleep(0.05)
-                assert len(watch._backlog) <= BACKLOG
+                assert watch._stream is not None
+                assert watch._stream.held_bytes <= STREAM_WINDOW_BYTES
                 while len(seen) < len(revisions):
-                    seen.append((await anext(watch)).revision)
+                    seen += [each.mod_revision for each in (await anext(watch)).events]
                 assert seen == list(revisions)
             await kv.close()
 
