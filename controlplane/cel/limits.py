@@ -21,6 +21,8 @@ _MAX_CONTAINERS = 50_000
 """Lists and maps that one walk through a value meets. A list of two, each of them a list of the same two, and so on,
 fits in little memory and takes for ever to go through."""
 
+_CONTAINERS = frozenset({list, dict})
+
 
 def check_items(count: int) -> None:
     """Refuse to build a list of more than MAX_ITEMS.
@@ -58,4 +60,5 @@ def check_visits(value: Value) -> None:
         if items > MAX_ITEMS or containers > _MAX_CONTAINERS:
             raise CostExceeded
         values = current.values() if isinstance(current, dict) else current
-        todo.extend(item for item in values if isinstance(item, list | dict))
+        if not _CONTAINERS.isdisjoint(map(type, values)):
+            todo.extend(item for item in values if isinstance(item, list | dict))

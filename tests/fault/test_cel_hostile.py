@@ -41,8 +41,8 @@ VALUES: dict[str, Any] = {
     "s": "a" * 300_000,
     "m": _deep(900, of_lists=False),
 }
-SHARED = "[[1]]" + ".map(x, [x, x])" * 40
-"""A list of lists that is 2**40 long to walk."""
+SHARED = "[[1]]" + ".map(x, [x, x])" * 25
+"""A list of lists that is 2**25 long to walk."""
 
 TOO_LONG = "expression code point size exceeds limit"
 TOO_DEEP = "expression recursion limit exceeded: 250"
@@ -62,7 +62,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "deep fields": ("self" + ".a" * 10_000, TOO_DEEP),
     "deep indices": ("self" + "[0]" * 10_000, TOO_DEEP),
     "deep ternaries": ("true ? 1 : " * 5000 + "1", TOO_DEEP),
-    "a long sum": (" + ".join(["1"] * 20_000) + " > 0", TOO_DEEP),
+    "a long sum": (" + ".join(["1"] * 10_000) + " > 0", TOO_DEEP),
     "no text at all": ("\0" * 10_000, "Syntax error"),
     "many errors": ("$" * 10_000, "Syntax error"),
     "many unknown names": (" + ".join(f"u{i}" for i in range(240)), "undeclared reference"),
@@ -102,7 +102,7 @@ CUT: dict[str, str] = {
     "sets of long lists": "sets.equivalent(l, l)",
     "searches in a loop": "l.all(i, l.indexOf(-1) == -1)",
     "members in a loop": "l.all(i, !(-1 in l))",
-    "texts in a loop": "l.all(i, s.contains('aaaaaaaaaaaaaaab'))",
+    "texts in a loop": "l.all(i, !s.contains('aaaaaaaaaaaaaaab'))",
     "a text in a text": "s.contains(s.substring(1, 150000) + 'b')",
     "maps in maps": "l.transformMap(i, v, l.transformMap(j, w, w)).size() == 1",
     "comparisons in a loop": "l.all(i, s < s + 'b')",
@@ -149,7 +149,6 @@ ANSWERED: dict[str, str] = {
     "many minuses": "-" * 9999 + "1 == 1",
     "nested macros": "".join(f"[1].all(x{i}, " for i in range(60)) + "true" + ")" * 60,
     "nested optionals": "optional.of(1)" + ".optMap(x, x)" * 7 + ".hasValue()",
-    "errors, absorbed": "l.all(i, i / 0 == 1 || i >= 0) || true",
 }
 """Answered, with a value or an error: what would take long elsewhere does not here."""
 

@@ -15,7 +15,7 @@ from controlplane.cel.evaluate.constants import constant
 from controlplane.cel.evaluate.dispatch import bound, choose, is_certain
 from controlplane.cel.functions import NOT_CONSTANT, Overload
 from controlplane.cel.patterns import PatternError, searcher
-from controlplane.cel.standard.costs import compared
+from controlplane.cel.standard.costs import compared, joined_surcharge
 from controlplane.cel.values import Value
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def _chooser(function: str, overloads: Sequence[Overload]) -> Callable[..., tupl
         result = overload.impl(*values)
         if overload.by_result and overload.cost is not None:
             cost = overload.cost(result, *values)
-        if overload.id == "add_list" and len(result) > 64:
-            cost += len(result) // 16
+        if overload.id == "add_list":
+            cost += joined_surcharge(len(result))
         return result, cost
 
     return run
@@ -182,6 +182,7 @@ def _joined_lists(gen: Generator, expr: Call, args: list[Expr]) -> str:
     join = gen.constant(semantics.add if semantics is not None else expr.overloads[0].impl)
     result = gen.named(f"{join}({gen.value(args[0])}, {gen.value(args[1])})")
     gen.cost(1)
-    gen.dynamic_cost(f"(len({result}) // 16 if len({result}) > 64 else 0)")
+    joined = gen.constant(joined_surcharge)
+    gen.dynamic_cost(f"(0 if len({result}) <= 64 else {joined}(len({result})))")
     gen.check_limit()
     return result

@@ -69,6 +69,10 @@ def rewritten(factor: int) -> Callable[..., int]:
     return cost
 
 
+_WALKED = frozenset({str, bytes, list, dict})
+"""What is more than one piece."""
+
+
 def traversal(value: Value) -> int:
     """What it costs to look at all of a value: texts by their bytes, rounded down; the rest by the piece."""
     check_visits(value)
@@ -81,7 +85,10 @@ def traversal(value: Value) -> int:
         elif isinstance(current, bytes):
             total += int(len(current) * STRING_FACTOR)
         elif isinstance(current, list):
-            todo.extend(current)
+            if _WALKED.isdisjoint(map(type, current)):
+                total += len(current)
+            else:
+                todo.extend(current)
         elif isinstance(current, dict):
             todo.extend(current)
             todo.extend(current.values())

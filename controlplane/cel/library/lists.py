@@ -109,6 +109,8 @@ _SUMS: tuple[tuple[str, Type, Callable[..., Value]], ...] = (
 
 
 def _index_of(values: list[Value], item: Value) -> int:
+    if type(item) in (int, str) and set(map(type, values)) <= {type(item)}:
+        return values.index(item) if item in values else -1
     return next((i for i, value in enumerate(values) if equal(value, item)), -1)
 
 

@@ -167,8 +167,10 @@ def parse_absolute_url(text: str) -> URL:
     Raises:
         ValueError: with Go's message.
     """
-    parse_request_uri(text)
-    head, _, fragment = text.partition("#")
+    url = parse_request_uri(text)
+    head, hash_, fragment = text.partition("#")
+    if not hash_ and not head.startswith("//"):
+        return url
     try:
         url = _parsed(head, via_request=False)
     except ValueError as error:
