@@ -15,6 +15,7 @@ import pytest
 
 from controlplane.generic.config import Config
 from controlplane.testing.planes import ThreadedPlane, plane_in_thread
+from tests.etcd_fixture import etcd_server
 
 HERE = Path(__file__).parent
 FOLDERS = (*sorted((HERE / "scenarios").iterdir()), HERE / "own")
@@ -54,6 +55,21 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadedPlane]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
 def test_conversations_are_answered_as_by_the_reference(plane: ThreadedPlane, folder: Path) -> None:
+    check(plane, folder)
+
+
+@pytest.mark.etcd
+@pytest.mark.timeout(300)
+def test_core_conversations_are_answered_alike_on_etcd(tmp_path: Path) -> None:
+    with (
+        etcd_server("local") as location,
+        plane_in_thread(tmp_path, store=f"etcd:{location}", configure=without_controllers) as running,
+    ):
+        check(running, HERE / "scenarios" / "core")
+
+
+def check(plane: ThreadedPlane, folder: Path) -> None:
+    """Replay a folder's conversations: those that wait differ, all others do not."""
     command = ["check", "--kubeconfig", str(plane.kubeconfig), "--jobs", "2", str(folder)]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(HERE / "golden.py"), *command],
