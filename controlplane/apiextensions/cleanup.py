@@ -14,8 +14,7 @@ from controlplane.apiextensions.custom.resource import CustomResources
 from controlplane.apiextensions.definition.conditions import Condition, conditions_of, with_condition
 from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apiextensions.definition.resource import CLEANUP_FINALIZER
-from controlplane.apimachinery.identity import Key, Obj
-from controlplane.apimachinery.resource import Resource
+from controlplane.apimachinery.identity import GroupResource, Key, Obj
 from controlplane.apimachinery.status import APIError
 from controlplane.apiserver.registry.delete import delete
 from controlplane.apiserver.registry.deletion import DeleteRequest
@@ -30,10 +29,31 @@ __all__ = ["InstanceRemoval", "needs_cleanup"]
 log = logs.get(__name__)
 
 RETRY_SECONDS = 1.0
+CHECK_SECONDS = 60.0
+"""How long instances may be held by finalizers before the definition's status says so, as upstream."""
 
 _IN_PROGRESS = Condition("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
 _COMPLETED = Condition("Terminating", "False", "InstanceDeletionCompleted", "removed all instances")
 _NEVER = Condition("Terminating", "False", "NeverEstablished", "resource was never established")
+_OVERLAPPING = Condition(
+    "Terminating", "False", "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"
+)
+_STILL_THERE = Condition(
+    "Terminating",
+    "True",
+    "InstanceDeletionCheck",
+    "could not confirm zero CustomResources remaining: context deadline exceeded",
+)
+_BUILT_IN = (
+    GroupResource("apiregistration.k8s.io", "apiservices"),
+    GroupResource("apiextensions.k8s.io", "customresourcedefinitions"),
+)
+"""What a definition may name by mistake, and must not take away with it."""
+
+
+def _failed(error: APIError) -> Condition:
+    return Condition("Terminating", "True", "InstanceDeletionFailed", f"could not issue all deletes: {error.message}")
+
 
 UpdateDefinition = Callable[[str, Produce], Awaitable[object]]
 
@@ -43,22 +63,24 @@ def needs_cleanup(definition: Definition) -> bool:
 
 
 class InstanceRemoval:
-    """One definition's."""
+    """One definition's. ``resources``: what is served of it now; the definition may be changed meanwhile, and perhaps
+    has to be, so that its instances can be deleted."""
 
-    def __init__(self, services: SourceServices, resources: CustomResources | None) -> None:
+    def __init__(self, services: SourceServices, resources: Callable[[], CustomResources | None]) -> None:
         self._services, self._resources = services, resources
         self._changed = asyncio.Event()
 
     async def run(self, definition: Definition, update: UpdateDefinition) -> None:
         """Remove all instances, then the finalizer; tried again until it is done or somebody else has done it."""
-        clock = self._services.registry.clock
+        clock, still_there = self._services.registry.clock, self._with(definition, _STILL_THERE)
+        state: Condition | None = _IN_PROGRESS if self._resources() is not None else None
         while True:
             try:
-                if self._resources is None:
-                    outcome = _NEVER
-                else:
-                    await update(definition.name, self._with(definition, _IN_PROGRESS))
-                    await self._remove_all(self._resources)
+                if state is not None:
+                    await update(definition.name, self._with(definition, state))
+                outcome = _OVERLAPPING if definition.gr in _BUILT_IN else _NEVER
+                if self._resources() is not None:
+                    await self._remove_all(lambda: update(definition.name, still_there))
                     outcome = _COMPLETED
                 await update(definition.name, self._with(definition, outcome, finished=True))
                 return
@@ -66,6 +88,7 @@ class InstanceRemoval:
                 if error.reason == "NotFound":
                     return
                 log.warning("a definition's instances cannot be removed now", name=definition.name, error=error)
+                state = _failed(error)
             await clock.sleep(RETRY_SECONDS)
 
     def _with(self, definition: Definition, condition: Condition, *, finished: bool = False) -> Produce:
@@ -83,24 +106,33 @@ class InstanceRemoval:
 
         return produce
 
-    async def _remove_all(self, resources: CustomResources) -> None:
-        """Delete all instances, and wait until none is left."""
-        resource, mirror = resources.stored, self._services.mirror
-        version = next(version for version in resource.versions if version.name == resource.storage_version)
-        served = Served(resource, version, mirror.storage(resource, conversion=resources.conversion))
-        stop = mirror.observe(resource, self)
+    async def _remove_all(self, report: Callable[[], Awaitable[object]]) -> None:
+        """Delete all instances, and wait until none is left; ``report`` that there are some now and then."""
+        resources = self._resources()
+        if resources is None:
+            return
+        stop = self._services.mirror.observe(resources.stored, self)
         try:
-            while await self._delete_present(served, resource):
-                await self._changed.wait()
+            while await self._delete_present():
+                try:
+                    async with asyncio.timeout(CHECK_SECONDS):
+                        await self._changed.wait()
+                except TimeoutError:
+                    await report()
                 self._changed.clear()
         finally:
             stop()
 
-    async def _delete_present(self, served: Served, resource: Resource) -> int:
+    async def _delete_present(self) -> int:
         """Delete what there is. Returns how much of it is held by finalizers."""
-        left = 0
-        await self._services.mirror.fresh(None)
-        for entry in self._services.mirror.entries(resource):
+        mirror, resources, left = self._services.mirror, self._resources(), 0
+        if resources is None:
+            return 0
+        resource = resources.stored
+        version = next(version for version in resource.versions if version.name == resource.storage_version)
+        served = Served(resource, version, mirror.storage(resource, conversion=resources.conversion))
+        await mirror.fresh(None)
+        for entry in mirror.entries(resource):
             key: Key = served.storage.key_of(entry)
             try:
                 deleted = await delete(self._services.registry, served, key, DeleteRequest(), admit=None)

@@ -97,7 +97,7 @@ class Settling:
         if not definition.is_true("NamesAccepted"):
             self._blocked.setdefault(definition.group, set()).add(name)
         if needs_cleanup(definition) and name not in self._removals:
-            self._removals[name] = InstanceRemoval(self._services, self._definitions.resources(definition))
+            self._removals[name] = InstanceRemoval(self._services, lambda: self._definitions.resources(definition))
             self._owner.start(self._remove_instances(name, definition), name=f"remove {name}")
 
     def _tell(self) -> None:

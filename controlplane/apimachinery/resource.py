@@ -146,8 +146,12 @@ class Projection(Protocol):
         """What is shown of an object.
 
         Raises:
-            ValueError: it cannot be made from this one.
+            APIError: it cannot be made from this one.
         """
+
+    def show_for_change(self, obj: Obj) -> Obj:
+        """What is shown of an object that is to be changed, or was. It may say that something is missing in a way of
+        its own, which ``merge`` knows. Raises as ``show``."""
 
     def merge(self, shown: Obj, obj: Obj) -> Obj:
         """The object changed by what its subresource is to be; ``obj`` is not changed.

@@ -29,10 +29,18 @@ def equal(left: Value, right: Value) -> bool:
     kind = type(left)
     if kind in _SCALARS:
         other = type(right)
-        return bool(left == right) and (kind is other or (kind in _NUMBERS and other in _NUMBERS))
+        return bool(left == right) if kind is other else _numbers_equal(left, right)
     if kind is bool:
         return left is right
     return _equal(left, right, [MAX_STEPS])
+
+
+def _numbers_equal(left: Value, right: Value) -> bool:
+    """Of different types. As upstream, an int is made a double to be compared with one, and may lose digits."""
+    kind, other = type(left), type(right)
+    if kind not in _NUMBERS or other not in _NUMBERS:
+        return False
+    return float(left) == float(right) if float in (kind, other) else bool(left == right)
 
 
 def _equal(left: Value, right: Value, steps: list[int]) -> bool:
@@ -41,7 +49,7 @@ def _equal(left: Value, right: Value, steps: list[int]) -> bool:
         raise CostExceeded
     kind, other = type(left), type(right)
     if kind is not other:
-        return kind in _NUMBERS and other in _NUMBERS and bool(left == right)
+        return _numbers_equal(left, right)
     if kind is list:
         return len(left) == len(right) and all(_equal(a, b, steps) for a, b in zip(left, right, strict=True))
     if kind is dict:
@@ -120,7 +128,7 @@ def find(container: Value, key: Value) -> Optional:
         return Optional(container[int(key)]) if key == int(key) and 0 <= key < len(container) else Optional()
     if kind is Optional:
         return optional_index(container, key)
-    return Optional()
+    raise EvalError(f"no such key: {shown(key)}")
 
 
 def optional_index(container: Optional, key: Value) -> Optional:
@@ -138,6 +146,8 @@ def compare(left: Value, right: Value) -> int:
     if kind in _NUMBERS and other in _NUMBERS:
         if left != left or right != right:  # noqa: PLR0124  (NaN)
             raise EvalError("NaN values cannot be ordered")
+        if kind is not other and float in (kind, other):
+            left, right = float(left), float(right)
     elif kind is not other or kind not in (str, bytes, bool, Timestamp, Duration):
         raise EvalError("no such overload")
     return 1 if left > right else -1 if left < right else 0

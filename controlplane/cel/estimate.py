@@ -71,13 +71,16 @@ class _Local:
 class _Operand:
     """An argument as a function's estimate sees it."""
 
-    __slots__ = ("_coster", "_path", "_size", "type")
+    __slots__ = ("_coster", "_expr", "_path", "_size", "type")
 
-    def __init__(self, coster: _Coster, path: Path, declared: Type, size: Bounds | None) -> None:
+    def __init__(
+        self, coster: _Coster, path: Path, declared: Type, size: Bounds | None, expr: Expr | None = None
+    ) -> None:
         self._coster = coster
         self._path = path
         self.type = declared
         self._size = size
+        self._expr = expr
 
     @property
     def computed_size(self) -> Bounds | None:
@@ -88,6 +91,12 @@ class _Operand:
     def size(self) -> Bounds:
         """The best that is known."""
         return self._size or self._coster.sizes(self._path, self.type) or UNKNOWN
+
+    @property
+    def int_constant(self) -> int | None:
+        """The value of a literal of type int."""
+        value = self._expr.value if isinstance(self._expr, Const) else None
+        return value if type(value) is int else None
 
     def item(self) -> _Operand | None:
         """A list's items (upstream takes a map's keys for them)."""
@@ -169,7 +178,7 @@ class _Coster:
         path = self._path(expr)
         if path and path[0].startswith("@"):
             path = ()
-        return _Operand(self, path, expr.type, self._size(expr))
+        return _Operand(self, path, expr.type, self._size(expr), expr)
 
     # Nodes
 

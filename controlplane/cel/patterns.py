@@ -69,8 +69,8 @@ def searcher(pattern: str) -> Search:
     simple = compile_linear(pattern)
     if simple is not None:
         return simple
-    search: Search = _compiled(pattern).search
-    return search
+    search = _compiled(pattern).search
+    return lambda text: search(text.encode())  # given text it would count characters, for half of the time
 
 
 @lru_cache(maxsize=1024)
@@ -87,7 +87,7 @@ def finder(pattern: str) -> Callable[[str], Iterator[Found]]:
 
 
 class _Compiled(Protocol):
-    def search(self, text: str) -> object: ...
+    def search(self, text: bytes) -> object: ...
 
     def finditer(self, text: str) -> Iterator[Found]: ...
 
@@ -105,6 +105,7 @@ def _compiled(pattern: str) -> _Compiled:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MEMORY_BYTES
+    options.never_capture = True
     try:
         compiled: _Compiled = re2.compile(pattern, options)
     except re2.error as error:

@@ -102,6 +102,7 @@ class Config:
     min_watch_seconds: float = 1800.0
     reading_requests: int = 400
     changing_requests: int = 200
+    openapi_prewarm: bool = False
     livez_grace_seconds: float = 0.0
     shutdown_delay_seconds: float = 0.0
     shutdown_send_retry_after: bool = False
@@ -166,6 +167,7 @@ def config_of(options: GenericOptions) -> Config:
         min_watch_seconds=float(requests.min_request_timeout),
         reading_requests=requests.max_requests_inflight,
         changing_requests=requests.max_mutating_requests_inflight,
+        openapi_prewarm=options.openapi_prewarm,
         livez_grace_seconds=requests.livez_grace_period,
         shutdown_delay_seconds=requests.shutdown_delay_duration,
         shutdown_send_retry_after=requests.shutdown_send_retry_after,

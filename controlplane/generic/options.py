@@ -101,6 +101,11 @@ class GenericOptions(OptionGroup):
     event_ttl: Duration = option(
         3600.0, flag="event-ttl", ge=0, description="how long an event is kept after its last write; 0 is forever"
     )
+    openapi_prewarm: bool = option(
+        False,
+        flag="openapi-prewarm",
+        description="build the merged OpenAPI document ahead, whenever what is served has not changed for 2 s",
+    )
     write_kubeconfig: str = option(
         "",
         flag="write-kubeconfig",

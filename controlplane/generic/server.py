@@ -193,6 +193,8 @@ class ControlPlane:
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
+        if config.openapi_prewarm:
+            self.server.hooks.add_post_start("openapi-prewarm", self._prewarm_openapi, by=__name__)
         self.server.hooks.add_post_start("watch-certificates", self._watch_certificates, by=__name__)
 
     def loopback(self, user: UserInfo) -> LoopbackClient:
@@ -225,7 +227,7 @@ class ControlPlane:
             sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
-        openapi = OpenAPI(self.tables, product=config.version.release, clock=config.clock)
+        openapi = self._openapi = OpenAPI(self.tables, product=config.version.release, clock=config.clock)
         store = HealthCheck("etcd", lambda: parts.mirror.not_ready_reason or None, group="etcd")
         return Server(
             ServerConfig(
@@ -278,6 +280,11 @@ class ControlPlane:
             raise await self._parts.failed
 
         context.start(raise_failure(), name="storage")
+
+    async def _prewarm_openapi(self, context: HookContext) -> None:
+        from controlplane.apiserver.openapi.prewarm import keep_warm  # late: off by default
+
+        context.start(keep_warm(self._openapi, self.tables, self.config.clock), name="openapi-prewarm")
 
     async def _watch_certificates(self, context: HookContext) -> None:
         config, credentials = self.config, self._parts.credentials

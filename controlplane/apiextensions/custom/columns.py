@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from controlplane.apimachinery import meta
-from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.jsonpath import JSONPath, JSONPathError
 from controlplane.apimachinery.resource import Column
-from controlplane.apimachinery.validation.field import go_number
+from controlplane.apimachinery.validation.field import go_json, go_number
 
 __all__ = ["columns_of"]
 
@@ -86,11 +85,11 @@ def _shown(value: Any, type_name: str) -> Any:
 def _printed(value: Any) -> Any:
     match value:
         case None:
-            return "<nil>"
+            return "<no value>"
         case bool():
             return "true" if value else "false"
         case int() | float():
             return go_number(value)
         case str():
             return value
-    return dumps(value).decode()
+    return go_json(value)

@@ -11,7 +11,7 @@ from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion
 from controlplane.apimachinery.schema.native import integer, record, string
-from controlplane.apimachinery.status import bad_request, internal_error
+from controlplane.apimachinery.status import bad_request, internal_error, unknown_error
 
 __all__ = ["SCALE", "ScaleProjection"]
 
@@ -61,6 +61,8 @@ SCALE = Resource(
         ),
     ),
 )
+_UNSET = -(2**31)
+"""Stands for replicas that the object does not have, while its scale is being changed; upstream's value."""
 _SHOWN_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -75,14 +77,27 @@ class ScaleProjection:
         self._selector_path: str = scale.get("labelSelectorPath") or ""
 
     def show(self, obj: Obj) -> Obj:
+        wanted = self._wanted(obj)
+        if wanted is None:
+            raise internal_error(f'the spec replicas field "{self._spec_path}" does not exist')
+        return self._scale(obj, wanted)
+
+    def show_for_change(self, obj: Obj) -> Obj:
+        wanted = self._wanted(obj)
+        return self._scale(obj, _UNSET if wanted is None else wanted)
+
+    def _wanted(self, obj: Obj) -> int | None:
         try:
-            wanted = nested_int(obj, self._spec_path)
+            return nested_int(obj, self._spec_path)
+        except NestedTypeError as error:
+            raise unknown_error(str(error)) from error
+
+    def _scale(self, obj: Obj, wanted: int) -> Obj:
+        try:
             status: Obj = {"replicas": nested_int(obj, self._status_path) or 0}
             selector = nested_text(obj, self._selector_path) if self._selector_path else ""
         except NestedTypeError as error:
-            raise internal_error(str(error)) from error
-        if wanted is None:
-            raise internal_error(f'the spec replicas field "{self._spec_path}" does not exist')
+            raise unknown_error(str(error)) from error
         if selector:
             status["selector"] = selector
         metadata = obj["metadata"]
@@ -96,10 +111,12 @@ class ScaleProjection:
 
     def merge(self, shown: Obj, obj: Obj) -> Obj:
         replicas = (shown.get("spec") or {}).get("replicas", 0)
+        if replicas == _UNSET:
+            raise bad_request(f'the spec replicas field "{self._spec_path}" cannot be empty')
         try:
             changed = set_nested(obj, self._spec_path, replicas)
         except NestedTypeError as error:
-            raise bad_request(str(error)) from error
+            raise unknown_error(str(error)) from error
         metadata = dict(changed["metadata"])
         given = (shown.get("metadata") or {}).get("resourceVersion")
         if given:

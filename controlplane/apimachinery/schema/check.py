@@ -1,216 +1,249 @@
 """Whether a value fits its schema: yes or no, as fast as it goes.
 
-Compiled closures, one a node, made when a value first reaches it. Common cases are decided here; whatever is rare (a
+Generated functions, one a node, made when a value first reaches it. Common cases are decided here; whatever is rare (a
 value of another type than the schema's, a schema with contradictory numbers) is left to ``explain``, so that both
 always agree: a value fits if nothing is wrong with it, and if no set or map list in it repeats itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from controlplane.apimachinery.schema.explain import explain, same
 from controlplane.apimachinery.schema.formats import FORMATS, effective_format
+from controlplane.apimachinery.schema.generate import Check, generate
 from controlplane.apimachinery.schema.list_types import repeated_items
 from controlplane.apimachinery.schema.nodes import Node
 from controlplane.cel.patterns import PatternError, searcher
 
 __all__ = ["checker"]
 
-Check = Callable[[Any], bool]
-
 _PYTHON = {"string": str, "integer": int, "boolean": bool, "object": dict, "array": list, "number": float}
 _NUMBER_KEYWORDS = ("maximum", "minimum", "multipleOf", "format")
-
-
-class _Never:
-    """The type of no value."""
+_NUMERIC = frozenset({*_NUMBER_KEYWORDS, "type", "exclusiveMaximum", "exclusiveMinimum"})
+_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
+"""What the extension has said already."""
+_SAYS_NOTHING = frozenset(
+    {"type", "description", "title", "default", "example", "externalDocs", "nullable", "x-kubernetes-map-type",
+     "x-kubernetes-preserve-unknown-fields"}
+)  # fmt: skip
+"""Keywords under which the type is all there is to check."""
 
 
 def checker(node: Node) -> Check:
-    """The check of a node; compiled once."""
+    """The check of a node; made once."""
     if node.check is None:
         node.check = _compile(node)
     return node.check
 
 
 def _compile(node: Node) -> Check:
-    expected, rest = _expectation(node)
+    schema = node.schema
 
-    def check(value: Any) -> bool:
-        if type(value) is expected:
-            return rest is None or rest(value)
+    def slow(value: Any) -> bool:
         return _unexpected(node, value)
 
+    either = bool(schema.get("x-kubernetes-int-or-string"))
+    name = "string" if either else schema.get("type") or ""
+    if name not in _PYTHON:
+        return _untyped(node, slow)
+    body = _Body()
+    if either or name == "number":
+        integers = _typed(node, "integer", "number" if name == "number" else "")
+        body.line("t = type(x)")
+        body.line("if t is int:", "    return integers(x)", integers=integers)
+        body.line("if t is not expected:", "    return slow(x)", expected=_PYTHON[name], slow=slow)
+    else:
+        body.line("if type(x) is not expected:", "    return slow(x)", expected=_PYTHON[name], slow=slow)
+    _add_checks(body, node, name)
+    return body.function()
+
+
+def _untyped(node: Node, slow: Check) -> Check:
+    """A schema that names no type, as the branches of junctors: what it says of objects holds of objects only."""
+    if node.schema.get("format"):
+        return slow
+    made: dict[type, Check] = {}
+
+    def check(value: Any) -> bool:
+        kind = type(value)
+        found = made.get(kind)
+        if found is None:
+            name = _UNTYPED.get(kind)
+            found = made[kind] = slow if name is None else _typed(node, name)
+        return found(value)
+
     return check
+
+
+_UNTYPED: dict[type, str] = {str: "string", dict: "object", list: "array"}
+
+
+def _typed(node: Node, name: str, type_name: str = "") -> Check:
+    """The check of values of one JSON type. ``type_name``: the schema's, where it is another."""
+    body = _Body()
+    _add_checks(body, node, name, type_name)
+    return body.function()
 
 
 def _unexpected(node: Node, value: Any) -> bool:
     """A value that has not the type which the schema is compiled for; it may be right all the same."""
     schema = node.schema
-    if value is None:
-        return node.nullable and not schema.get("enum") if schema.get("type") else not explain(node, value)
-    kind = type(value)
-    either = bool(schema.get("x-kubernetes-int-or-string"))
-    if kind is int and (either or schema.get("type") == "number"):
-        if node.check_integers is None:
-            parts = [_number_part(node), *_common_parts(node, "integer")]
-            node.check_integers = _together(parts)
-        return node.check_integers(value)
-    if (schema.get("type") or either) and not schema.get("format") and kind is not float:
+    if value is None and schema.get("type"):
+        return node.nullable and not schema.get("enum")
+    named = bool(schema.get("type") or schema.get("x-kubernetes-int-or-string"))
+    if named and value is not None and not schema.get("format") and type(value) is not float:
         return False
     return not explain(node, value)
 
 
-def _expectation(node: Node) -> tuple[type, Check | None]:
-    """The Python type that values nearly always have, and what else must be true of them then (None: nothing)."""
-    schema = node.schema
-    if schema.get("x-kubernetes-int-or-string"):
-        name = "string"
-    else:
-        name = schema.get("type") or ""
-    parts: list[Check] = []
+class _Body:
+    """A function that is being put together: its lines, its constants, and what is returned at its end."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._constants: dict[str, object] = {}
+        self._conditions: list[str] = []
+
+    def line(self, *lines: str, **constants: object) -> None:
+        self._lines += lines
+        self._constants.update(constants)
+
+    def condition(self, text: str, **constants: object) -> None:
+        """Something that must be true; cheap ones first."""
+        self._conditions.append(text)
+        self._constants.update(constants)
+
+    def function(self) -> Check:
+        return generate([*self._lines, f"return {' and '.join(self._conditions) or 'True'}"], self._constants)
+
+
+def _add_checks(body: _Body, node: Node, name: str, type_name: str = "") -> None:
+    """All that must be true of a value of one JSON type."""
     match name:
         case "string":
-            parts = _string_parts(schema)
+            _add_string(body, node.schema)
         case "integer" | "number":
-            if any(schema.get(keyword) is not None for keyword in _NUMBER_KEYWORDS):
-                parts = [_number_part(node)]
-            elif name == "integer":
-                parts = [lambda value: -(2**63) <= value < 2**63]
+            _add_number(body, node, type_name or name)
         case "array":
-            parts = _list_parts(node)
+            _add_list(body, node)
         case "object":
-            parts = _object_parts(node)
-        case _:
-            return _Never, None
-    parts += _common_parts(node, name)
-    if not parts:
-        return _PYTHON[name], None
-    return _PYTHON[name], _together(parts)
+            _add_object(body, node)
+    _add_common(body, node, name)
 
 
-def _together(parts: list[Check]) -> Check:
-    if len(parts) == 1:
-        return parts[0]
-    every = tuple(parts)
-
-    def rest(value: Any) -> bool:
-        for part in every:  # noqa: SIM110 - a generator would double the cost
-            if not part(value):
-                return False
-        return True
-
-    return rest
-
-
-def _string_parts(schema: dict[str, Any]) -> list[Check]:
-    parts: list[Check] = []
+def _add_string(body: _Body, schema: dict[str, Any]) -> None:
     longest, shortest, pattern = schema.get("maxLength"), schema.get("minLength"), schema.get("pattern")
     if longest is not None:
-        parts.append(lambda value: len(value) <= longest)
+        body.condition("len(x) <= longest", longest=longest)
     if shortest is not None:
-        parts.append(lambda value: len(value) >= shortest)
+        body.condition("len(x) >= shortest", shortest=shortest)
     if pattern:
         try:
-            search = searcher(pattern)
+            body.condition("search(x) is not None", search=searcher(pattern))
         except PatternError:
-            return [lambda _value: False]
-        parts.append(lambda value: search(value) is not None)
+            body.condition("False")
+            return
     accepts = FORMATS.get(effective_format(schema).replace("-", ""))
     if accepts is not None:
-        parts.append(accepts)
-    return parts
+        body.condition("accepts(x)", accepts=accepts)
 
 
-def _number_part(node: Node) -> Check:
+def _add_number(body: _Body, node: Node, type_name: str) -> None:
     """Plain bounds of integers here, everything else as it is explained."""
     schema = node.schema
+    limits = (schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf"))
     if not any(schema.get(keyword) is not None for keyword in _NUMBER_KEYWORDS):
-        return lambda _value: True
-    if schema.get("type") != "integer" or any(
-        type(schema.get(keyword)) not in (int, type(None)) for keyword in ("maximum", "minimum", "multipleOf")
-    ):
-        return lambda value: not explain(Node({k: v for k, v in schema.items() if k in _NUMERIC}), value)
+        if type_name == "integer" and schema.get("type") == "integer":
+            body.condition("low <= x <= high", low=-(2**63), high=2**63 - 1)
+        return
+    if schema.get("type") != "integer" or any(type(limit) not in (int, type(None)) for limit in limits):
+        numeric = Node({key: value for key, value in schema.items() if key in _NUMERIC})
+        body.condition("not explain(numeric, x)", explain=explain, numeric=numeric)
+        return
+    least, most, factor = limits
     bits = 31 if schema.get("format") == "int32" else 63
     low, high = -(2**bits), 2**bits - 1
-    least, most, factor = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
-    if any(bound is not None and not low <= bound <= high for bound in (least, most, factor)) or (factor or 1) <= 0:
-        return lambda _value: False
+    if any(bound is not None and not low <= bound <= high for bound in limits) or (factor is not None and factor <= 0):
+        body.condition("False")
+        return
     if least is not None:
         low = max(low, least + bool(schema.get("exclusiveMinimum")))
     if most is not None:
         high = min(high, most - bool(schema.get("exclusiveMaximum")))
-    if factor is None:
-        return lambda value: low <= value <= high
-    return lambda value: low <= value <= high and value % factor == 0
+    body.condition("low <= x <= high", low=low, high=high)
+    if factor is not None:
+        body.condition("x % factor == 0", factor=factor)
 
 
-_NUMERIC = frozenset({"type", "format", "maximum", "minimum", "multipleOf", "exclusiveMaximum", "exclusiveMinimum"})
-
-
-def _common_parts(node: Node, name: str) -> list[Check]:
+def _add_common(body: _Body, node: Node, name: str) -> None:
     """Enumerations and junctors."""
     schema = node.schema
-    parts: list[Check] = []
     if allowed := schema.get("enum"):
         if name == "string":
-            texts = frozenset(one for one in allowed if isinstance(one, str))
-            parts.append(lambda value: value in texts)
+            body.condition("x in allowed", allowed=frozenset(one for one in allowed if isinstance(one, str)))
         else:
-            parts.append(lambda value: any(same(value, one) for one in allowed))
+            body.condition("any(same(x, one) for one in allowed)", same=same, allowed=tuple(allowed))
     if schema.get("allOf"):
-        all_of = [checker(branch) for branch in node.alternatives("allOf")]
-        parts.append(lambda value: all(branch(value) for branch in all_of))
+        body.condition("all(branch(x) for branch in all_of)", all_of=_branches(node, "allOf"))
     if schema.get("anyOf") and not (schema.get("x-kubernetes-int-or-string") and schema["anyOf"] == _INT_OR_STRING):
-        any_of = [checker(branch) for branch in node.alternatives("anyOf")]
-        parts.append(lambda value: any(branch(value) for branch in any_of))
+        body.condition("any(branch(x) for branch in any_of)", any_of=_branches(node, "anyOf"))
     if schema.get("oneOf"):
-        one_of = [checker(branch) for branch in node.alternatives("oneOf")]
-        parts.append(lambda value: sum(branch(value) for branch in one_of) == 1)
+        body.condition("sum(branch(x) for branch in one_of) == 1", one_of=_branches(node, "oneOf"))
     if schema.get("not") is not None:
-        negated = checker(Node(schema["not"]))
-        parts.append(lambda value: not negated(value))
-    return parts
+        body.condition("not negated(x)", negated=_deferred(Node(schema["not"])))
 
 
-def _list_parts(node: Node) -> list[Check]:
+def _branches(node: Node, keyword: str) -> list[Check]:
+    return [_deferred(branch) for branch in node.alternatives(keyword)]
+
+
+def _deferred(node: Node) -> Check:
+    """The check of a node, made when a value reaches it: schemas nest deeper than calls may."""
+
+    def check(value: Any) -> bool:
+        return (node.check or checker(node))(value)
+
+    return check
+
+
+def _add_list(body: _Body, node: Node) -> None:
     schema = node.schema
-    if schema.get("uniqueItems"):
-        return [lambda value: not explain(node, value)]
-    parts: list[Check] = []
     fewest, most, items = schema.get("minItems"), schema.get("maxItems"), node.items
     if fewest is not None:
-        parts.append(lambda value: len(value) >= fewest)
+        body.line("if len(x) < fewest:", "    return False", fewest=fewest)
     if most is not None:
-        parts.append(lambda value: len(value) <= most)
+        body.line("if len(x) > most:", "    return False", most=most)
+    if schema.get("uniqueItems"):
+        body.condition("not explain(node, x)", explain=explain, node=node)
     if schema.get("x-kubernetes-list-type") in ("set", "map"):
-        parts.append(_distinct_part(schema))
+        body.condition("distinct(x)", distinct=_distinct(schema))
     if items is not None:
-        item_node = items
-        expected: type = _Never
-        rest: Check | None = None
-        ready = False
-
-        def every(value: Any) -> bool:
-            nonlocal expected, rest, ready
-            if not ready:
-                expected, rest = _expectation(item_node)
-                ready = True
-            for item in value:
-                if type(item) is expected:
-                    if rest is not None and not rest(item):
-                        return False
-                elif not _unexpected(item_node, item):
-                    return False
-            return True
-
-        parts.append(every)
-    return parts
+        item = _deferred(items) if _nests(items.schema) else checker(items)
+        _add_loop(body, "x", items.schema, item)
 
 
-def _distinct_part(schema: dict[str, Any]) -> Check:
+def _nests(schema: dict[str, Any]) -> bool:
+    return schema.get("type") == "array" or schema.get("type") not in _PYTHON
+
+
+def _add_loop(body: _Body, values: str, schema: dict[str, Any], item: Check) -> None:
+    """Check each of many values by one schema."""
+    plain = _plain_type(schema)
+    if plain is not None:
+        body.line(f"for v in {values}:", "    if type(v) is not plain and not item(v):", "        return False")
+        body.line(plain=plain, item=item)
+    else:
+        body.line(f"for v in {values}:", "    if not item(v):", "        return False", item=item)
+
+
+def _plain_type(schema: dict[str, Any]) -> type | None:
+    """The type that is all a schema asks for; None if it asks for more."""
+    name = schema.get("type")
+    return _PYTHON[name] if name in ("string", "boolean", "object") and _SAYS_NOTHING.issuperset(schema) else None
+
+
+def _distinct(schema: dict[str, Any]) -> Check:
     """Whether a set or map list repeats nothing; what looks repeated is looked at again, by its JSON."""
     keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
     key = keys[0] if len(keys) == 1 else None
@@ -232,60 +265,47 @@ def _distinct_part(schema: dict[str, Any]) -> Check:
     return distinct
 
 
-_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
-"""What the extension has said already."""
-
-_Field = tuple[type, Check | None, Node]
-
-
-def _object_parts(node: Node) -> list[Check]:
+def _add_object(body: _Body, node: Node) -> None:
     schema, properties = node.schema, node.properties
-    parts: list[Check] = []
     fewest, most = schema.get("minProperties"), schema.get("maxProperties")
     if fewest is not None:
-        parts.append(lambda value: len(value) >= fewest)
+        body.line("if len(x) < fewest:", "    return False", fewest=fewest)
     if most is not None:
-        parts.append(lambda value: len(value) <= most)
-    if required := tuple(schema.get("required") or ()):
-        if len(required) == 1:
-            only = required[0]
-            parts.append(lambda value: only in value)
-        else:
-            needed = frozenset(required)
-            parts.append(lambda value: needed <= value.keys())
+        body.line("if len(x) > most:", "    return False", most=most)
+    needed = tuple(schema.get("required") or ())
+    if len(needed) == 1:
+        body.line("if needed not in x:", "    return False", needed=needed[0])
+    elif needed:
+        body.line("if not needed <= x.keys():", "    return False", needed=frozenset(needed))
     if schema.get("additionalProperties") is False:
-        parts.append(lambda value: all(key in properties for key in value))
-    if properties or node.extra is not None:
-        parts.append(_fields_part(node))
-    return parts
+        body.line("if not x.keys() <= known:", "    return False", known=frozenset(properties))
+    if properties:
+        _add_fields(body, node)
+    elif (extra := node.additional) is not None:
+        _add_loop(body, "x.values()", extra.schema, _deferred(extra))
 
 
-def _fields_part(node: Node) -> Check:
-    properties = node.properties
-    fields: dict[str, _Field] = {}
-    others: _Field | None = None
+def _add_fields(body: _Body, node: Node) -> None:
+    """Fields that must only have a type are decided here; the checks of others are found by their names."""
+    plain = {name: kind for name, inner in node.properties.items() if (kind := _plain_type(inner)) is not None}
+    checks: dict[str, Check] = {}
 
-    def compile_field(name: str) -> _Field | None:
-        nonlocal others
-        if name in properties:
-            child = node.child(name)
-            assert child is not None
-            field = fields[name] = (*_expectation(child), child)
-            return field
-        if others is None and (additional := node.additional) is not None:
-            others = (*_expectation(additional), additional)
-        return others
+    def find(name: str) -> Check | None:
+        child = node.child(name)
+        if child is None:
+            return None
+        check = checker(child)
+        if name in node.properties:  # any other name is the client's: there is no end of them
+            checks[name] = check
+        return check
 
-    def check(value: Any) -> bool:
-        for key, item in value.items():
-            field = fields.get(key) or compile_field(key)
-            if field is not None:
-                if type(item) is field[0]:
-                    rest = field[1]
-                    if rest is not None and not rest(item):
-                        return False
-                elif not _unexpected(field[2], item):
-                    return False
-        return True
-
-    return check
+    body.line(
+        "for k, v in x.items():",
+        "    if plain.get(k) is not type(v):",
+        "        f = checks.get(k) or find(k)",
+        "        if f is not None and not f(v):",
+        "            return False",
+        plain=plain,
+        checks=checks,
+        find=find,
+    )

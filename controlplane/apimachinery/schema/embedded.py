@@ -14,7 +14,7 @@ from controlplane.apimachinery.validation.field import FieldError, invalid, requ
 from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import dns1035_label, name_is_path_segment
 
-__all__ = ["coerce_embedded", "embedded_errors", "embedded_object_errors"]
+__all__ = ["coerce_embedded", "embedded_errors", "embedded_object_errors", "root_errors"]
 
 
 def coerce_embedded(value: Any, node: Node | None, path: str, unknown: list[str]) -> FieldError | None:
@@ -60,6 +60,14 @@ def embedded_errors(value: Any, node: Node | None, path: str = "") -> list[Field
     errors: list[FieldError] = []
     _walk(value, node, path, errors)
     return errors
+
+
+def root_errors(value: Any, node: Node) -> list[FieldError]:
+    """What is wrong with an object and those embedded in it, whether its schema says that it is one or not."""
+    errors: list[FieldError] = []
+    if type(value) is dict and not node.schema.get("x-kubernetes-embedded-resource"):
+        errors += embedded_object_errors(value, "")
+    return errors + embedded_errors(value, node)
 
 
 def _walk(value: Any, node: Node | None, path: str, errors: list[FieldError]) -> None:

@@ -24,7 +24,7 @@ class Node:
 
     ``properties`` and ``extra`` (the schema of other fields, None if there is none) are as given; ``child`` and
     ``items`` give nodes. ``open_ended``: other fields are allowed and have no schema (``additionalProperties: true``).
-    ``defaults``: by property, the default it has. ``check`` and ``check_integers``: compiled by ``check``, None before.
+    ``defaults``: by property, the default it has. ``check``: made by the module of this name, None before.
     """
 
     __slots__ = (
@@ -32,7 +32,6 @@ class Node:
         "_extra",
         "_items",
         "check",
-        "check_integers",
         "defaults",
         "embedded",
         "extra",
@@ -56,7 +55,6 @@ class Node:
             name: given["default"] for name, given in self.properties.items() if given.get("default") is not None
         }
         self.check: Callable[[Any], bool] | None = None
-        self.check_integers: Callable[[Any], bool] | None = None
         self._children: dict[str, Node] = {}
         self._extra: Node | None = None
         self._items: Node | None = None

@@ -12,13 +12,13 @@ from typing import Any
 from controlplane.apimachinery.codec.json import dumps, loads
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.check import checker
-from controlplane.apimachinery.schema.embedded import coerce_embedded, embedded_errors
+from controlplane.apimachinery.schema.embedded import coerce_embedded, embedded_errors, root_errors
 from controlplane.apimachinery.schema.explain import explain
 from controlplane.apimachinery.schema.nodes import META_FIELDS, Node
 from controlplane.apimachinery.schema.normalize import prune
 from controlplane.apimachinery.validation.field import FieldError, invalid
 
-__all__ = ["default_errors"]
+__all__ = ["default_errors", "has_unpruned_defaults"]
 
 _Surround = Callable[[Any], Any]
 """Puts a value where it would stand in the object around it, up to the next root."""
@@ -74,9 +74,13 @@ def _check(schema: Obj, default: Any, path: str, place: _Place) -> Iterator[Fiel
     node = Node(schema)
     copy = loads(dumps(default))
     if place.in_meta:
-        fault = coerce_embedded(place.surround(copy), Node(place.root, embedded=True), "", [])
-        if fault is not None:
-            yield invalid(path, default, f"must result in valid metadata: {fault}")
+        whole, root = place.surround(copy), Node(place.root, embedded=True)
+        fault = coerce_embedded(whole, root, "", [])
+        faults = [fault] if fault is not None else root_errors(whole, root)
+        if faults:
+            texts = [str(one) for one in faults]
+            told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            yield invalid(path, default, f"must result in valid metadata: {told}")
             return
     else:
         if place.pruned and prune(copy, node):
@@ -91,3 +95,18 @@ def _check(schema: Obj, default: Any, path: str, place: _Place) -> Iterator[Fiel
             return
     if not checker(node)(default):
         yield from explain(node, default, prefix=path)
+
+
+def has_unpruned_defaults(schema: Obj) -> bool:
+    """Whether a default in a structural schema holds fields that its own schema does not know."""
+    waiting: list[Any] = [schema]
+    while waiting:
+        one = waiting.pop()
+        default = one.get("default")
+        if isinstance(default, (dict, list)) and prune(loads(dumps(default)), Node(one)):
+            return True
+        waiting.extend((one.get("properties") or {}).values())
+        waiting.extend(
+            inner for inner in (one.get("items"), one.get("additionalProperties")) if isinstance(inner, dict)
+        )
+    return False

@@ -16,7 +16,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, required
 from controlplane.cel.patterns import PatternError, searcher
 
-__all__ = ["structural_errors", "unsupported_keyword"]
+__all__ = ["says_something", "structural_errors", "unsupported_keyword"]
 
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED = "x-kubernetes-embedded-resource"
@@ -152,13 +152,20 @@ def _meta_fields(properties: Obj, path: str, *, checked: bool, level: _Level) ->
     if checked and metadata.get("type") != "object":
         yield invalid(f"{at}.type", metadata.get("type") or "", "must be object")
     if level is _Level.ROOT:
-        more = {key for key, value in metadata.items() if value not in (None, "", [], {}, False)} - {"type", "default"}
+        more = {key for key, value in metadata.items() if says_something(key, value)} - {"type", "default"}
         if set(metadata.get("properties") or ()) <= {"name", "generateName"}:
             more -= {"properties"}
         if more:
             yield forbidden(
                 at, "must not specify anything other than name and generateName, but metadata is implicitly specified"
             )
+
+
+def says_something(keyword: str, value: Any) -> bool:
+    """Whether a keyword is more than its absence; of numbers and of additionalProperties every value is."""
+    if value is False:
+        return keyword == "additionalProperties"
+    return value is not None and value not in ("", [], {}) if not isinstance(value, (int, float)) else True
 
 
 def _is_either(schema: Obj) -> bool:

@@ -5,6 +5,7 @@ Source: the texts and cause reasons of kubernetes/apimachinery ``util/validation
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ __all__ = [
     "FieldError",
     "duplicate",
     "forbidden",
+    "go_json",
     "go_number",
     "go_quoted",
     "go_value",
@@ -79,12 +81,21 @@ def _quoted(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return go_number(value)
-    text = orjson.dumps(value).decode()
-    return text.translate(_HTML) if "<" in text or ">" in text or "&" in text else text
+    return _escaped(orjson.dumps(value).decode())
 
 
-_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+def go_json(value: Any) -> str:
+    """A JSON value as Go writes one whose fields it does not know: keys in order, and HTML's characters escaped."""
+    return _escaped(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_HTML) if _NEEDS_ESCAPES.search(text) else text
+
+
+_HTML = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 """Characters that Go's JSON encoder does not leave in strings."""
+_NEEDS_ESCAPES = re.compile("[<>&\u2028\u2029]")
 
 
 def go_number(value: float) -> str:

@@ -112,7 +112,7 @@ async def _write(
     async def produce(old: Obj | None) -> Obj:
         if old is None:
             raise not_found(served.gr, target.name)
-        before = projection.show(old)
+        before = projection.show_for_change(old)
         shown = await make(before)
         await admission.mutate(Operation.UPDATE, shown, before)
         merged = projection.merge(shown, old)
@@ -122,7 +122,7 @@ async def _write(
 
     async def admit(obj: Obj, old: Obj) -> None:
         if validate is not None:
-            await validate(projection.show(obj), projection.show(old))
+            await validate(projection.show_for_change(obj), projection.show_for_change(old))
 
     written = await registry_update(
         services.registry,

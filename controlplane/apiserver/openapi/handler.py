@@ -63,6 +63,14 @@ class OpenAPI:
     ) -> None:
         self._tables, self._product, self._clock, self._catch_up = tables, product, clock, catch_up
         self._publisher: Publisher | None = None
+        self._asked: set[Encoding] = set()
+
+    async def prewarm(self) -> None:
+        """Build the document of Swagger 2.0 before it is asked for: in the encodings that clients have asked for since
+        the start, or in JSON."""
+        publisher = await self._publishing()
+        for encoding in sorted(self._asked, key=lambda one: one.name) or [Encoding.JSON]:
+            await publisher.swagger(encoding)
 
     async def root(self, request: Request) -> Response:
         """``/openapi/v3``."""
@@ -97,6 +105,7 @@ class OpenAPI:
         encoding = _encoding(request, Dialect.V2)
         if encoding is None:
             return Response(406, content_type="", headers=[_VARY])
+        self._asked.add(encoding)
         await self._current()
         document = await (await self._publishing()).swagger(encoding)
         return _answer(request, document, _media_type(encoding, Dialect.V2), [_VARY])

@@ -108,7 +108,7 @@ def _equality(gen: Generator, expr: Call, *, negated: bool) -> str:
         text = f"{gen.constant(semantics.equal)}({left_text}, {right_text})"
     elif "null_type" in kinds and (left_text == "None" or right_text == "None"):
         other = right_text if left_text == "None" else left_text
-        return f"({other} is {'not ' * negated}None)"
+        return f"({other} {'!=' if negated else '=='} None)"  # not "is": it may be a literal
     elif (kinds[0] == kinds[1] and kinds[0] in _PLAIN) or "string" in kinds or "bytes" in kinds:
         return f"({left_text} {'!=' if negated else '=='} {right_text})"
     else:

@@ -42,10 +42,12 @@ def optional_field_reader(field: str, declared: FieldDeclaration | None) -> Call
             if not value.has_value:
                 return NONE
             value = value.value
-        if type(value) is dict and key in value:
-            found = value[key]
-            return Optional(convert(found) if convert else found)
-        return NONE
+        if type(value) is not dict:
+            raise EvalError(f"no such key: {field}")
+        if key not in value:
+            return NONE
+        found = value[key]
+        return Optional(convert(found) if convert else found)
 
     return find
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from controlplane.cel.estimates import LIST_CREATE_COST, STRING_FACTOR, UNBOUNDED, Bounds, CallEstimate, Operand, fixed
-from controlplane.cel.library.limits import check_visits
+from controlplane.cel.limits import check_visits
 from controlplane.cel.values import Value, size_of
 
 __all__ = [

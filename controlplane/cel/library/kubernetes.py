@@ -17,6 +17,8 @@ from controlplane.cel.library.semver import SEMVER
 from controlplane.cel.library.sets import SETS
 from controlplane.cel.library.strings import strings
 from controlplane.cel.library.urls import URLS
+from controlplane.cel.standard.comprehensions import TWO_VARIABLES
+from controlplane.cel.standard.optionals import OPTIONALS
 
 __all__ = ["LATEST", "libraries"]
 
@@ -35,6 +37,7 @@ _LIBRARIES: tuple[_Versioned, ...] = (
     _Versioned(URLS, _BASE),
     _Versioned(REGEX, _BASE),
     _Versioned(KUBERNETES_LISTS, _BASE),
+    _Versioned(OPTIONALS, (1, 28)),
     _Versioned(QUANTITY, (1, 28)),
     _Versioned(strings(0), _BASE, (1, 29)),
     _Versioned(strings(2), (1, 29)),
@@ -42,6 +45,7 @@ _LIBRARIES: tuple[_Versioned, ...] = (
     _Versioned(IP, (1, 30)),
     _Versioned(CIDR, (1, 30)),
     _Versioned(FORMAT_LIBRARY, (1, 31)),
+    _Versioned(TWO_VARIABLES, (1, 32)),
     _Versioned(SEMVER, (1, 33)),
     _Versioned(lists(3), (1, 34)),
 )

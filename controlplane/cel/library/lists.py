@@ -14,8 +14,8 @@ from controlplane.cel.errors import EvalError
 from controlplane.cel.estimates import STRING_FACTOR, UNBOUNDED, CallEstimate, Operand, fixed
 from controlplane.cel.functions import Function, Library, Overload
 from controlplane.cel.library.costs import allocated, allocating, walked, walking
-from controlplane.cel.library.limits import check_items
 from controlplane.cel.library.members import distinct_items
+from controlplane.cel.limits import check_items
 from controlplane.cel.macros import Factory, Macro, MacroError
 from controlplane.cel.types import (
     BOOL,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from controlplane.cel.library.limits import check_visits
+from controlplane.cel.limits import check_visits
 from controlplane.cel.values import Optional, Value
 
 __all__ = ["distinct_items", "member_key", "member_keys"]

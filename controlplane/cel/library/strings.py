@@ -11,8 +11,8 @@ from controlplane.cel.errors import EvalError
 from controlplane.cel.estimates import STRING_FACTOR, UNBOUNDED, Bounds, CallEstimate, Operand, fixed
 from controlplane.cel.functions import Function, Library, Overload
 from controlplane.cel.library.costs import result_written, scanned, scanning, walked, walking
-from controlplane.cel.library.limits import check_characters
 from controlplane.cel.library.strings_format import FORMAT, FORMAT_PLAIN
+from controlplane.cel.limits import check_characters
 from controlplane.cel.types import INT, STRING, list_of
 
 __all__ = ["strings"]

@@ -17,8 +17,9 @@ from decimal import Decimal
 from controlplane.cel.errors import EvalError
 from controlplane.cel.functions import Function, Overload
 from controlplane.cel.library.costs import scanned, scanning
-from controlplane.cel.library.go_text import go_double, go_quoted
-from controlplane.cel.library.limits import check_characters, check_visits
+from controlplane.cel.library.go_text import go_quoted
+from controlplane.cel.limits import check_characters, check_visits
+from controlplane.cel.standard.conversions import format_double
 from controlplane.cel.timestamps import format_duration, format_timestamp
 from controlplane.cel.types import DYN, STRING, Type, list_of
 from controlplane.cel.values import Duration, Timestamp, Value, type_of
@@ -203,7 +204,7 @@ def _scalar(value: Value) -> str:
         case int():
             return str(int(value))
         case float():
-            return go_double(value)
+            return format_double(value)
         case bytes():
             return _decoded(value)
         case Timestamp():

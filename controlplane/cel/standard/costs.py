@@ -5,6 +5,7 @@ Source: google/cel-go ``interpreter/runtimecost.go`` (costCall), ``checker/cost.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
 
 from controlplane.cel.estimates import REGEX_LENGTH_FACTOR, STRING_FACTOR, Bounds, CallEstimate, Operand, fixed
@@ -18,6 +19,7 @@ __all__ = [
     "compared_estimate",
     "contained",
     "contained_estimate",
+    "equality_estimate",
     "list_added_estimate",
     "listed",
     "listed_estimate",
@@ -75,6 +77,25 @@ def compared_estimate(left: Operand, right: Operand) -> CallEstimate:
     """The same, before."""
     most = min(left.size.most, right.size.most)
     return CallEstimate(Bounds(1 if most > 0 else 0, most).scaled(STRING_FACTOR))
+
+
+_EQUALITY: Mapping[str, Bounds] = {
+    **dict.fromkeys(("net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"), fixed(1)),
+    "kubernetes.NamedFormat": Bounds(1, 7),
+}
+"""Of two values of these types, as Kubernetes estimates it, whose libraries have them."""
+
+
+def equality_estimate(left: Operand, right: Operand) -> CallEstimate:
+    """As ``compared_estimate``, but for types whose values compare at once; upstream knows them for ``==`` alone."""
+    if left.type == right.type:
+        known = _EQUALITY.get(left.type.name)
+        if known is not None:
+            return CallEstimate(known)
+        if left.type.name == "kubernetes.URL":
+            size = right.computed_size or fixed(1)
+            return CallEstimate(Bounds(1, size.most).scaled(STRING_FACTOR))
+    return compared_estimate(left, right)
 
 
 def added(result: Value, left: Value, right: Value) -> int:

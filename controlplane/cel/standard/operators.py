@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable, Iterator
 
 from controlplane.cel.equality import compare, contains, equal, find, index, key_in
-from controlplane.cel.errors import CostExceeded, EvalError
+from controlplane.cel.errors import EvalError
 from controlplane.cel.functions import Function, Overload
+from controlplane.cel.limits import check_items
 from controlplane.cel.standard import costs
 from controlplane.cel.timestamps import duration, timestamp
 from controlplane.cel.types import (
@@ -34,10 +35,7 @@ from controlplane.cel.types import (
 )
 from controlplane.cel.values import INT_MIN, Value, checked_int, checked_uint
 
-__all__ = ["FUNCTIONS", "MAX_ITEMS"]
-
-MAX_ITEMS = 1_000_000
-"""Of a list that is made by joining lists, whose counted cost does not grow with them."""
+__all__ = ["FUNCTIONS"]
 
 _A, _B = param("A"), param("B")
 _LIST, _MAP = list_of(_A), map_of(_A, _B)
@@ -88,8 +86,7 @@ def _multiply_doubles(left: float, right: float) -> float:
 
 
 def _join(left: list[Value], right: list[Value]) -> list[Value]:
-    if len(left) + len(right) > MAX_ITEMS:
-        raise CostExceeded
+    check_items(len(left) + len(right))  # the counted cost does not grow with them
     return left + right
 
 
@@ -168,7 +165,8 @@ def _sizes() -> Iterator[Overload]:
 
 
 def _equality(name: str, impl: Callable[[Value, Value], bool]) -> Overload:
-    return Overload(name, (_A, _A), BOOL, impl, cost=costs.compared, estimate=costs.compared_estimate)
+    estimate = costs.equality_estimate if name == "equals" else costs.compared_estimate
+    return Overload(name, (_A, _A), BOOL, impl, cost=costs.compared, estimate=estimate)
 
 
 def _binary(name: str, container: Type, key: Type, result: Type, impl: Callable[[Value, Value], Value]) -> Overload:

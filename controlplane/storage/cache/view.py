@@ -156,7 +156,7 @@ class View:
         """
         if encoding is None:
             return self.served(entry, version)
-        key = f"{self._api_versions[version]};{encoding.name}"
+        key = self._form_name(version, encoding)
         made = self._forms(entry).get(key)
         if made is None:
             try:
@@ -166,8 +166,16 @@ class View:
             entry.forms = (self.resource.generation, {**self._forms(entry), key: made})
         return made
 
-    def served_as_kept(self, entries: Sequence[Entry], version: str) -> list[bytes] | None:
+    def served_as_kept(
+        self, entries: Sequence[Entry], version: str, encoding: Encoding | None = None
+    ) -> list[bytes] | None:
         """The bytes of many entries at once, if all are served as they are kept; else None."""
+        if encoding is not None:
+            key, generation = self._form_name(version, encoding), self.resource.generation
+            forms = [entry.forms for entry in entries]
+            made = [form[1].get(key) for form in forms if form is not None and form[0] == generation]
+            found = [data for data in made if data is not None]
+            return found if len(found) == len(entries) else None
         api_version = self._api_versions[version]
         kept = [entry.data for entry in entries if entry.origin.api_version == api_version]
         return kept if self._as_stored and len(kept) == len(entries) else None
@@ -203,6 +211,9 @@ class View:
         data = self._conversion.convert(entry.data, stored, wanted)
         self._keep(entry, wanted, data)
         return data
+
+    def _form_name(self, version: str, encoding: Encoding) -> str:
+        return f"{self._api_versions[version]};{encoding.name}"
 
     def _forms(self, entry: Entry) -> dict[str, bytes | None]:
         """What this generation has made of an entry."""

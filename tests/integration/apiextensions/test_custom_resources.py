@@ -204,6 +204,78 @@ def test_scale(tmp_path: Path) -> None:
     run(main())
 
 
+def test_scale_of_an_object_without_replicas(tmp_path: Path) -> None:
+    async def main() -> None:
+        scale = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
+        version = {"subresources": {"status": {}, "scale": scale}}
+        fields = {"n": {"x-kubernetes-preserve-unknown-fields": True}}
+        async with running_plane(tmp_path) as plane:
+            await created(plane, DEFINITIONS_PATH, definition(properties=fields, version=version))
+            await created(plane, FOOS, foo())
+            path = f"{FOOS}/a/scale"
+            status, body = await plane.call("GET", path)
+            assert (status, body["reason"]) == (500, "InternalError")
+            assert body["message"] == 'Internal error occurred: the spec replicas field ".spec.n" does not exist'
+            status, body = await plane.call("PATCH", path, {"metadata": {"labels": {"a": "b"}}}, headers=MERGE)
+            assert (status, body["message"]) == (400, 'the spec replicas field ".spec.n" cannot be empty')
+            status, body = await plane.call("PATCH", path, {"spec": {"replicas": 2}}, headers=MERGE)
+            assert (status, body["spec"]) == (200, {"replicas": 2})
+            text = ".spec.n accessor error: x is of the type string, expected int64"
+            assert (await plane.call("POST", FOOS, foo("b", spec={"n": "x"})))[1]["details"]["causes"] == [
+                {"field": ".spec.n", "reason": "FieldValueInvalid", "message": f"Invalid value: 0: {text}"}
+            ]
+
+    run(main())
+
+
+def test_a_definition_of_a_built_in_kind_takes_nothing_away_with_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        crd = definition("apiservices", group="apiregistration.k8s.io", scope="Cluster")
+        crd["metadata"] |= {"annotations": {"api-approved.kubernetes.io": "unapproved, a test"}, "finalizers": ["a/b"]}
+        async with running_plane(tmp_path) as plane:
+            await created(plane, DEFINITIONS_PATH, crd)
+            path = f"{DEFINITIONS_PATH}/apiservices.apiregistration.k8s.io"
+            assert (await plane.call("DELETE", path))[0] == 200
+            await until(plane, path, lambda _status, body: body["metadata"]["finalizers"] == ["a/b"])
+            reasons = {c["type"]: c["reason"] for c in (await read(plane, path))["status"]["conditions"]}
+            assert reasons["Terminating"] == "OverlappingBuiltInResource"
+
+    run(main())
+
+
+def test_instances_that_cannot_be_deleted_are_told_of(tmp_path: Path) -> None:
+    async def main() -> None:
+        crd = definition()
+        crd["spec"]["versions"].append({**crd["spec"]["versions"][0], "name": "v2", "storage": False})
+        crd["spec"]["conversion"] = {
+            "strategy": "Webhook",
+            "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:9/x"}},
+        }
+        async with running_plane(tmp_path) as plane:
+            await created(plane, DEFINITIONS_PATH, crd)
+            await created(plane, FOOS, foo())
+            path = f"{DEFINITIONS_PATH}/foos.example.com"
+            stored = await read(plane, path)
+            for version in stored["spec"]["versions"]:
+                version["storage"] = version["name"] == "v2"
+            assert (await plane.call("PUT", path, stored))[0] == 200
+            assert (await plane.call("DELETE", path))[0] == 200
+
+            def failed(_status: int, body: Any) -> bool:
+                return any(c.get("reason") == "InstanceDeletionFailed" for c in body["status"]["conditions"])
+
+            await until(plane, path, failed)
+            told = (await read(plane, path))["status"]["conditions"][-1]
+            assert told["message"].startswith("could not issue all deletes: conversion webhook for example.com/v1, ")
+            assert (await read(plane, f"{FOOS}/a"))["metadata"]["name"] == "a"
+            stored = await read(plane, path)
+            stored["spec"]["conversion"] = {"strategy": "None"}
+            assert (await plane.call("PUT", path, stored))[0] == 200
+            await until(plane, path, lambda status, _body: status == 404)
+
+    run(main())
+
+
 def test_rules_in_cel_are_kept_and_said_not_to_be_enforced(tmp_path: Path) -> None:
     async def main() -> None:
         rules = [{"rule": "self.n > 1"}]

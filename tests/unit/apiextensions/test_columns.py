@@ -20,6 +20,8 @@ NOW = datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
         ("string", 1.0, "1"),
         ("string", True, "true"),
         ("string", {"a": [1]}, '{"a":[1]}'),
+        ("string", {"b": "<&>", "a": None}, '{"a":null,"b":"\\u003c\\u0026\\u003e"}'),
+        ("string", None, "<no value>"),
         ("integer", 2, 2),
         ("integer", 2.7, 2),
         ("integer", "2", None),

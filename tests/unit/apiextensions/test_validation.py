@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from typing import Any
 
@@ -64,6 +65,8 @@ def with_spec(**fields: Any) -> Obj:
         pytest.param({"type": "object", "properties": {"b": {"type": "string"}}, "default": {"b": "x", "c": 1}}, f'{A}.default: Invalid value: {{"b":"x","c":1}}: must not have unknown fields', id="a default with unknown fields"),
         pytest.param({"type": "string", "anyOf": [{"type": "string"}]}, f"{A}.anyOf[0].type: Forbidden: must be empty to be structural", id="a type in a junctor"),
         pytest.param({"type": "string", "x-kubernetes-list-type": "set"}, f'{A}.type: Invalid value: "string": must be array if x-kubernetes-list-type is specified', id="a list type of no list"),
+        pytest.param({"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "bag"}, f'{A}.x-kubernetes-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map"', id="a list type that there is not"),
+        pytest.param({"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True, "properties": {"metadata": {"type": "object", "properties": {"labels": {"type": "object", "additionalProperties": {"type": "string"}, "default": {"a b": "c"}}}}}}, f"{A}.properties[metadata].properties[labels].default: Invalid value: {{\"a b\":\"c\"}}: must result in valid metadata: metadata.labels: Invalid value: \"a b\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')", id="labels by default that are none"),
         pytest.param({"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "map"}, f"{A}.x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map", id="a map without keys"),
         pytest.param({"type": "array", "items": {"type": "object", "properties": {"k": {"type": "string"}}}, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}, f"{A}.items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property", id="a key that may be missing"),
         pytest.param({"type": "object", "x-kubernetes-embedded-resource": True}, f"{A}.properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields", id="an embedded object without fields"),
@@ -160,3 +163,89 @@ def test_warnings() -> None:
     again = DEFINITIONS.strategy.update_warnings
     assert again is not None
     assert again(new, new) == [RULES_NOT_ENFORCED]
+
+
+def with_webhook(**client_config: Any) -> Obj:
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client_config}
+    return with_spec(conversion={"strategy": "Webhook", "webhook": webhook})
+
+
+_AT = "spec.conversion.webhookClientConfig"
+
+
+@pytest.mark.parametrize(
+    ("client_config", "expected"),
+    [
+        pytest.param({}, [f"{_AT}: Required value: exactly one of url or service is required"], id="neither"),
+        pytest.param(
+            {"url": "http://u:p@/x?a#b"},
+            [
+                (
+                    f"{_AT}.url: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: "
+                    "https://host[/path]"
+                ),
+                f'{_AT}.url: Invalid value: "": host must be specified; desired format: https://host[/path]',
+                f'{_AT}.url: Invalid value: "u:p": user information is not permitted in the URL',
+                f'{_AT}.url: Invalid value: "b": fragments are not permitted in the URL',
+                f'{_AT}.url: Invalid value: "a": query parameters are not permitted in the URL',
+            ],
+            id="a URL with all that it may not have",
+        ),
+        pytest.param(
+            {"service": {"name": "", "namespace": "n", "port": 0, "path": "a//B"}},
+            [
+                f"{_AT}.service.namespace: Required value",  # upstream confuses the two
+                f"{_AT}.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive",
+                f"{_AT}.service.path: Invalid value: \"a//B\": must start with a '/'",
+                f'{_AT}.service.path: Invalid value: "a//B": segment[0] may not be empty',
+            ],
+            id="a service",
+        ),
+    ],
+)
+def test_where_a_webhook_is(client_config: Obj, expected: list[str]) -> None:
+    found = errors(with_webhook(**client_config))
+    assert found[: len(expected)] == expected
+
+
+def update_errors(old: Obj, new: Obj) -> list[str]:
+    """What is wrong with a change of an established definition."""
+    old, new = decoded(old), decoded(new)
+    established = [{"type": "Established", "status": "True"}]
+    old["status"] = new["status"] = {"conditions": established, "storedVersions": ["v1"]}
+    for obj in (old, new):
+        obj["metadata"] |= {"uid": "u", "resourceVersion": "1"}
+    validate = DEFINITIONS.strategy.validate_update
+    assert validate is not None
+    return [str(error) for error in validate(new, old)]
+
+
+def test_a_bundle_that_cannot_be_read_may_stay_but_not_come() -> None:
+    bad, also_bad = base64.b64encode(b"nonsense").decode(), base64.b64encode(b"rubbish").decode()
+    without, having = with_webhook(url="https://a"), with_webhook(url="https://a", caBundle=bad)
+    text = "unable to load root certificates: unable to parse bytes as PEM block"
+    assert errors(having) == []
+    assert update_errors(without, having) == [f'{_AT}.caBundle: Invalid value: "{bad}": {text}']
+    assert update_errors(having, with_webhook(url="https://b", caBundle=also_bad)) == []
+
+
+def test_defaults_with_unknown_fields_may_stay_but_not_come() -> None:
+    def with_default(default: Obj, **more: Any) -> Obj:
+        inner = {"type": "object", "properties": {"b": {"type": "string"}}, "default": default}
+        return with_schema({"type": "object", "properties": {"a": inner}, **more})
+
+    clean, dirty = with_default({"b": "x"}), with_default({"b": "x", "c": 1})
+    assert update_errors(clean, dirty) == [
+        f'{A}.default: Invalid value: {{"b":"x","c":1}}: must not have unknown fields'
+    ]
+    assert update_errors(dirty, with_default({"b": "x", "c": 1}, description="new")) == []
+
+
+def test_a_bound_of_zero_is_a_keyword_too() -> None:
+    crd = with_schema({"type": "object", "maxProperties": 0})
+    crd["spec"]["versions"][0]["subresources"] = {"status": {}}
+    (error,) = errors(crd)
+    assert "fields are allowed at the root of the schema if the status subresource is enabled" in error
+    root = {"type": "object", "properties": {"metadata": {"type": "object", "minProperties": 0}}}
+    (error,) = errors(with_schema(root))
+    assert "must not specify anything other than name and generateName" in error

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from controlplane.apiextensions.definition.conditions import is_true
+from controlplane.apiextensions.definition.validation.ca_bundle import ca_bundle_error
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.schema_defaults import has_unpruned_defaults
 from controlplane.apimachinery.schema.structural import structural_errors, unsupported_keyword
 
 __all__ = ["TYPES", "Strictness", "schemas_of", "some_schema", "strictness_of_update", "walk_schema"]
@@ -80,9 +82,15 @@ def strictness_of_update(old: Obj, old_folded: Obj, folded: Obj) -> Strictness:
         structural=not any(unsupported_keyword(s) or structural_errors(s, "") for s in schemas_of(old_folded)),
         atomic_sets=not some_schema(old_folded, _is_loose_set),
         list_map_keys=not some_schema(old_folded, lambda s: bool(list_map_key_errors(s, ""))),
-        allow_bad_ca_bundle=not is_true(old, "Established"),
+        pruned_defaults=not any(has_unpruned_defaults(s) for s in schemas_of(old_folded)),
+        allow_bad_ca_bundle=not is_true(old, "Established") or _has_bad_ca_bundle(conversion),
         crowded_fields=frozenset(_crowded(old_folded, folded)),
     )
+
+
+def _has_bad_ca_bundle(conversion: Obj) -> bool:
+    bundle = (conversion.get("webhookClientConfig") or {}).get("caBundle") or ""
+    return bool(ca_bundle_error(bundle))
 
 
 def _all_have_schemas(folded: Obj) -> bool:

@@ -19,7 +19,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import META_FIELDS
 from controlplane.apimachinery.schema.plain import plain_parts
 from controlplane.apimachinery.schema.schema_defaults import default_errors
-from controlplane.apimachinery.schema.structural import structural_errors, unsupported_keyword
+from controlplane.apimachinery.schema.structural import says_something, structural_errors, unsupported_keyword
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
 
 __all__ = ["validation_errors"]
@@ -79,7 +79,7 @@ def _root_errors(schema: Obj, at: str, path: str) -> Iterator[FieldError]:
     if schema.get("type") and schema["type"] != "object":
         why = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
         yield invalid(f"{path}.openAPIV3Schema.type", schema["type"], why)
-    elif any(value not in (None, "", [], {}, False) for key, value in schema.items() if key not in _ROOT_KEYWORDS):
+    elif any(says_something(key, value) for key, value in schema.items() if key not in _ROOT_KEYWORDS):
         why = f"only {_ROOT_FIELDS} fields are allowed at the root of the schema if the status subresource is enabled"
         yield invalid(at, schema, why)
 
@@ -181,7 +181,7 @@ def _extensions(schema: Obj, path: str, strictness: Strictness) -> Iterator[Fiel
         elif items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
             yield invalid(f"{path}.items.x-kubernetes-map-type", inner, why)  # upstream shows the list type here, too
     if list_type not in (None, "atomic", "set", "map"):
-        yield not_supported(f"{path}.x-kubernetes-list-type", list_type, ["atomic", "map", "set"])
+        yield not_supported(f"{path}.x-kubernetes-list-type", list_type, ["atomic", "set", "map"])
     keys = schema.get("x-kubernetes-list-map-keys") or []
     if keys and list_type != "map":
         why = "must be map if x-kubernetes-list-map-keys is non-empty"

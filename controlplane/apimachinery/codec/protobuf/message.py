@@ -41,6 +41,10 @@ schemas, need two levels of JSON for one: deeper ones could not be written as JS
 _END_GROUP = 4
 """A wire type."""
 _DOUBLE_BYTES = 8
+_ONE_BYTE = 0x7F
+"""The largest number that is one byte on the wire."""
+_KEY, _VALUE = 0x0A, 0x12
+"""The tags in an entry of a map."""
 _GO_NAMES = {
     "$ref": "Ref",
     "$schema": "Schema",
@@ -92,10 +96,11 @@ class Field(NamedTuple):
 class Message:
     """One message. ``name`` is that of the Go type, without its package."""
 
-    __slots__ = ("_readers", "_writers", "name")
+    __slots__ = ("_readers", "_writers", "fields", "name")
 
     def __init__(self, name: str, fields: Mapping[int, Field] | None = None) -> None:
         self.name = name
+        self.fields: dict[int, Field] = {}
         self._readers: dict[int, _Reader] = {}
         self._writers: list[_Writer] = []
         if fields is not None:
@@ -104,13 +109,9 @@ class Message:
     def define(self, fields: Mapping[int, Field]) -> None:
         """Say what its fields are, by number: once, after its making for a message that is inside itself."""
         for number, field in sorted(fields.items()):
-            self._readers[number] = _Reader.of(field)
+            self.fields[number] = field
+            self._readers[number << 3 | _wire(field)] = _reader(field)
             self._writers.append(_writer(number, field))
-
-    @property
-    def fields(self) -> Mapping[int, Field]:
-        """By number, ascending."""
-        return {number: reader.field for number, reader in self._readers.items()}
 
     def encode(self, obj: Obj) -> bytes:
         """The bytes of an object; fields that the message does not have are left out.
@@ -145,63 +146,40 @@ class Message:
             raise MalformedProtobuf(f"messages may be nested at most {MAX_LEVELS} levels deep")
         readers = self._readers
         while at < end:
-            start = at
-            head, at = read_varint(data, at, end)
-            reader = readers.get(head >> 3)
-            if reader is None:
-                self._check(head)
-                at = skip(data, start, end)
+            head, start, at = data[at], at, at + 1
+            if head > _ONE_BYTE:
+                head, at = read_varint(data, start, end)
+            take = readers.get(head)
+            if take is None:
+                at = self._pass_over(data, head, start, end)
                 continue
-            wire_type, field, read = reader
-            if head & 7 != wire_type:
-                raise self._wrong_type(field, head & 7)
-            if wire_type == VARINT:
-                number, at = read_varint(data, at, end)
-                _keep(obj, field, read(number))
-                continue
-            at, stop = read_length(data, at, end) if wire_type == BYTES else (at, at + _DOUBLE_BYTES)
+            wire_type = head & 7
+            if wire_type == BYTES:
+                if at < end and data[at] <= _ONE_BYTE:
+                    at, stop = at + 1, at + 1 + data[at]
+                else:
+                    at, stop = read_length(data, at, end)
+            elif wire_type == VARINT:
+                _, stop = read_varint(data, at, end)
+            else:
+                stop = at + _DOUBLE_BYTES
             if stop > end:
                 raise MalformedProtobuf("unexpected EOF")
-            if field.pairs:
-                key, value = _read_pair(field.type, data, at, stop, level)
-                obj.setdefault(field.name, {})[key] = value
-            else:
-                _keep(obj, field, _read_value(field.type, data, at, stop, level, begun=_begun(obj, field)))
+            take(obj, data, at, stop, level)
             at = stop
         return obj
 
-    def _check(self, head: int) -> None:
-        """Refuse a tag that no message can have."""
-        number = head >> 3 & 0xFFFFFFFF
-        if head & 7 == _END_GROUP:
+    def _pass_over(self, data: bytes, head: int, start: int, end: int) -> int:
+        """Refuse a field of another type, or a tag that no message can have; pass over one that is not known."""
+        number, wire_type = head >> 3 & 0xFFFFFFFF, head & 7
+        if wire_type == _END_GROUP:
             raise MalformedProtobuf(f"proto: {self.name}: wiretype end group for non-group")
         if not 0 < number < 1 << 31:
             shown = number - (1 << 32) if number else 0
             raise MalformedProtobuf(f"proto: {self.name}: illegal tag {shown} (wire type {head})")
-
-    def _wrong_type(self, field: Field, wire_type: int) -> MalformedProtobuf:
-        if wire_type == _END_GROUP:
-            return MalformedProtobuf(f"proto: {self.name}: wiretype end group for non-group")
-        return MalformedProtobuf(f"proto: wrong wireType = {wire_type} for field {_go_name(field)}")
-
-
-class _Reader(NamedTuple):
-    """``wire``: the wire type that a field must have; ``read_number``: what makes the value of one that is a varint."""
-
-    wire: int
-    field: Field
-    read_number: Callable[[Any], Any]
-
-    @classmethod
-    def of(cls, field: Field) -> _Reader:
-        kind = field.type
-        if isinstance(kind, Scalar):
-            return cls(BYTES if field.pairs else kind.wire, field, kind.read)
-        return cls(BYTES, field, _no_number)
-
-
-def _no_number(value: Any) -> Any:
-    raise AssertionError(f"a message is no number: {value}")
+        if number in self.fields:
+            raise MalformedProtobuf(f"proto: wrong wireType = {wire_type} for field {_go_name(self.fields[number])}")
+        return skip(data, start, end)
 
 
 def _go_name(field: Field) -> str:
@@ -216,51 +194,83 @@ def _go_name(field: Field) -> str:
     return _GO_NAMES.get(name) or "".join(part[:1].upper() + part[1:] for part in parts)
 
 
-def _begun(obj: Obj, field: Field) -> Obj:
-    """The object into which a message in this field is read."""
-    if not field.name:
-        return obj
-    begun = None if field.many else obj.get(field.name)
-    return begun if isinstance(begun, dict) else {}
+_Reader = Callable[[Obj, bytes, int, int, int], None]
+"""Takes a field's value into an object, from between two indices, in a message of this level."""
+_ReadValue = Callable[[bytes, int, int, int], Any]
+"""Makes a value."""
 
 
-def _read_value(kind: Scalar | Message | Union, data: bytes, at: int, stop: int, level: int, *, begun: Obj) -> Any:
+def _wire(field: Field) -> int:
+    return field.type.wire if isinstance(field.type, Scalar) and not field.pairs else BYTES
+
+
+def _value_reader(kind: Scalar | Message | Union) -> _ReadValue:
     if isinstance(kind, Message):
-        return kind.read(data, at, stop, level + 1, begun)
+        read_message = kind.read
+        return lambda data, at, stop, level: read_message(data, at, stop, level + 1, {})
     if isinstance(kind, Scalar):
-        return kind.read(data[at:stop])
-    return kind.unwrap(kind.message.read(data, at, stop, level + 1, {}))
+        read = kind.read
+        if kind.wire == VARINT:
+            return lambda data, at, stop, _level: read(read_varint(data, at, stop)[0])
+        return lambda data, at, stop, _level: read(data[at:stop])
+    read_union, unwrap = kind.message.read, kind.unwrap
+    return lambda data, at, stop, level: unwrap(read_union(data, at, stop, level + 1, {}))
 
 
-def _read_pair(kind: Scalar | Message | Union, data: bytes, at: int, stop: int, level: int) -> tuple[str, Any]:
-    """An entry of a map: a message of key and value, each empty if it is missing."""
-    key, value, begun = "", None, False
-    while at < stop:
-        start = at
-        head, at = read_varint(data, at, stop)
-        number, wire_type = head >> 3, head & 7
-        if number == 1 and wire_type == BYTES:
-            at, end = read_length(data, at, stop)
-            key, at = TEXT.read(data[at:end]), end
-        elif number == 2 and wire_type == BYTES:
-            at, end = read_length(data, at, stop)
-            value, at, begun = _read_value(kind, data, at, end, level, begun={}), end, True
-        else:
-            at = skip(data, start, stop)
-    if not begun:
-        value = _read_value(kind, b"", 0, 0, level, begun={})
-    return key, value
-
-
-def _keep(obj: Obj, field: Field, made: Any) -> None:
-    name = field.name
+def _reader(field: Field) -> _Reader:
+    """What reads one field of an object."""
+    kind, name, read = field.type, field.name, _value_reader(field.type)
+    if isinstance(kind, Message) and not (field.many or field.pairs):
+        return _message_reader(kind, name)
+    if field.pairs:
+        return _pairs_reader(name, read)
     if field.many:
-        obj.setdefault(name, []).append(made)
-    elif made is not None and (made or field.kept or not isinstance(field.type, Scalar)):
-        if name:
-            obj[name] = made
-    else:
-        obj.pop(name, None)
+        return lambda obj, data, at, stop, level: obj.setdefault(name, []).append(read(data, at, stop, level))
+    kept = field.kept or isinstance(kind, Union)
+
+    def take(obj: Obj, data: bytes, at: int, stop: int, level: int) -> None:
+        value = read(data, at, stop, level)
+        if value or (kept and value is not None):
+            obj[name] = value
+        else:
+            obj.pop(name, None)
+
+    return take
+
+
+def _message_reader(message: Message, name: str) -> _Reader:
+    read = message.read
+    if not name:
+
+        def take_inline(obj: Obj, data: bytes, at: int, stop: int, level: int) -> None:
+            read(data, at, stop, level + 1, obj)
+
+        return take_inline
+
+    def take(obj: Obj, data: bytes, at: int, stop: int, level: int) -> None:
+        obj[name] = read(data, at, stop, level + 1, obj.get(name) or {})
+
+    return take
+
+
+def _pairs_reader(name: str, read: _ReadValue) -> _Reader:
+    """Of a map, of which each entry is a message of key and value, each empty if it is missing."""
+
+    def take(obj: Obj, data: bytes, at: int, stop: int, level: int) -> None:
+        key, value_at, value_stop, source = "", 0, 0, b""
+        while at < stop:
+            head, start = read_varint(data, at, stop)
+            if head == _KEY:
+                start, at = read_length(data, start, stop)
+                key = TEXT.read(data[start:at])
+            elif head == _VALUE:
+                value_at, at = read_length(data, start, stop)
+                value_stop, source = at, data
+            else:
+                at = skip(data, at, stop)
+        obj.setdefault(name, {})[key] = read(source, value_at, value_stop, level)
+
+    return take
 
 
 _Writer = Callable[[Obj, list[bytes]], None]

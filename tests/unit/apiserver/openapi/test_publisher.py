@@ -7,7 +7,7 @@ from dataclasses import replace
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.openapi.dialect import Encoding
-from controlplane.apiserver.openapi.publisher import Publisher
+from controlplane.apiserver.openapi.publisher import Published, Publisher
 from controlplane.apiserver.registry.table import TableHolder, build_table
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.testing.clock import FakeClock
@@ -192,5 +192,52 @@ def test_the_generation_of_a_custom_resource_stands_for_its_schema() -> None:
             assert (await published.root()).digest == before
             swap(tables, mirror, (replace(other, generation="2"),))
             assert (await published.root()).digest != before
+
+    run(scenario())
+
+
+def test_many_clients_while_everything_changes_share_one_build_at_a_time() -> None:
+    """50 clients ask for the merged document all the time while 200 definitions change."""
+    building = most = built = 0
+
+    class Counting(Publisher):
+        async def _build_swagger(self, encoding: Encoding) -> Published:
+            nonlocal building, most, built
+            building, built = building + 1, built + 1
+            most = max(most, building)
+            try:
+                return await super()._build_swagger(encoding)
+            finally:
+                building -= 1
+
+    async def scenario() -> None:
+        kinds = 8  # 200 definitions change, these in turn
+        async with serving(*(animal(index, "1") for index in range(kinds))) as (tables, _, mirror):
+            published = Counting(tables, PRODUCT, FakeClock())
+            answers: list[str] = []
+            done = False
+
+            async def client() -> None:
+                while not done:
+                    answers.append((await published.swagger()).digest)
+                    await asyncio.sleep(0)
+
+            clients = [asyncio.ensure_future(client()) for _ in range(50)]
+            generations = ["1"] * kinds
+            for change in range(200):
+                generations[change % kinds] = str(change + 2)
+                swap(tables, mirror, tuple(animal(index, one) for index, one in enumerate(generations)))
+                await asyncio.sleep(0)
+            done = True
+            await asyncio.gather(*clients)
+            assert most == 1
+            assert built <= 201  # however many ask
+            assert len(answers) >= 50
+            last = await published.swagger()
+            assert b'"title":"7-201"' in b"".join(last.body)
+            # nothing of what is no longer served is kept
+            live = published._plan.resource_digests() if published._plan is not None else set()
+            assert {digest for _, _, digest in published._fragments} <= live
+            assert len(published._swaggers) == 1
 
     run(scenario())
