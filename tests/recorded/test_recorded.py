@@ -25,7 +25,6 @@ which file of it."""
 
 WAITING = {
     "delete-propagation-policies": "the garbage collector",
-    "discovery-group-order": "reviews of access",
     "cel-has-and-escaping": "CEL",
     "cel-library-network-quantity": "CEL",
     "cel-message-reason-fieldpath": "CEL",
@@ -53,16 +52,14 @@ WAITING = {
     "map-errors": "MutatingAdmissionPolicy",
     "map-json-patch": "MutatingAdmissionPolicy",
     "map-spec-errors": "MutatingAdmissionPolicy",
-    "namespace-protected-and-missing": "reviews of access",
     "narrow-roles-at-work": "RBAC",
     "quota-without-controller": "the plugin ResourceQuota",
     "resourcenames-in-rules": "RBAC",
     "role-escalation-refused": "RBAC",
-    "sar-denied": "reviews of access",
-    "sar-reason-of-an-allow": "reviews of access",
-    "sar-spec-errors": "reviews of access",
-    "self-sar": "reviews of access",
-    "self-subject-rules-review": "reviews of access",
+    "sar-denied": "RBAC",
+    "sar-reason-of-an-allow": "RBAC",
+    "self-sar": "RBAC",
+    "self-subject-rules-review": "RBAC",
     "selfsubjectreview-impersonated": "RBAC",
     "service-account-token-identity": "RBAC",
     "token-refused-after-account-deleted": "RBAC",
@@ -79,13 +76,13 @@ WAITING = {
     "vap-spec-errors": "ValidatingAdmissionPolicy",
     "vap-warn-and-audit": "ValidatingAdmissionPolicy",
     "webhook-unreachable": "the plugin ValidatingAdmissionWebhook",
-    "webhook-validation": "all causes of a rule",
+    "webhook-validation": "CEL",
 }
 """Scenario -> what it waits for. One that passes must leave this list."""
 
 TOKEN = "of-an-administrator"
 """A certificate would come before the tokens of other users that scenarios make requests with."""
-UNTRIED = frozenset({"RBAC", "reviews of access", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
+UNTRIED = frozenset({"RBAC", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
 """What is waited for by scenarios that wait long for it: they are left out until it is there."""
 
 
