@@ -24,7 +24,6 @@ FOLDERS = (*sorted((HERE / "scenarios").iterdir()), HERE / "own")
 which file of it."""
 
 WAITING = {
-    "delete-propagation-policies": "the garbage collector",
     "cel-has-and-escaping": "CEL",
     "cel-library-network-quantity": "CEL",
     "cel-message-reason-fieldpath": "CEL",
@@ -86,19 +85,14 @@ UNTRIED = frozenset({"RBAC", "MutatingAdmissionPolicy", "ValidatingAdmissionPoli
 """What is waited for by scenarios that wait long for it: they are left out until it is there."""
 
 
-def without_controllers(config: Config) -> None:
-    """As the reference was recorded."""
-    config.run_controllers = False
-
-
 @contextmanager
-def serving(directory: Path, store: str) -> Iterator[ThreadedPlane]:
-    """A plane as the reference was, whose administrator shows ``TOKEN``."""
+def recorded_plane(directory: Path, *, controllers: bool, store: str = "memory:") -> Iterator[ThreadedPlane]:
+    """A plane whose administrator has a token, as the scenarios expect."""
     tokens = directory / "tokens.csv"
     tokens.write_text(f"{TOKEN},golden,1,system:masters\n")
 
     def configure(config: Config) -> None:
-        without_controllers(config)
+        config.run_controllers = controllers
         config.token_auth_file = str(tokens)
 
     with plane_in_thread(directory, store=store, configure=configure) as running:
@@ -107,20 +101,32 @@ def serving(directory: Path, store: str) -> Iterator[ThreadedPlane]:
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadedPlane]:
-    with serving(tmp_path_factory.mktemp("recorded"), "memory:") as running:
+    """As the reference was recorded: without controllers."""
+    with recorded_plane(tmp_path_factory.mktemp("recorded"), controllers=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def plane_with_controllers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadedPlane]:
+    with recorded_plane(tmp_path_factory.mktemp("controllers"), controllers=True) as running:
         yield running
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
-def test_conversations_are_answered_as_by_the_reference(plane: ThreadedPlane, folder: Path) -> None:
+def test_conversations_are_answered_as_by_the_reference(request: pytest.FixtureRequest, folder: Path) -> None:
+    name = "plane_with_controllers" if folder.name == "controllers" else "plane"
+    plane: ThreadedPlane = request.getfixturevalue(name)
     check(plane, folder)
 
 
 @pytest.mark.etcd
 @pytest.mark.timeout(300)
 def test_core_conversations_are_answered_alike_on_etcd(tmp_path: Path) -> None:
-    with etcd_server("local") as location, serving(tmp_path, f"etcd:{location}") as running:
+    with (
+        etcd_server("local") as location,
+        recorded_plane(tmp_path, controllers=False, store=f"etcd:{location}") as running,
+    ):
         check(running, HERE / "scenarios" / "core")
 
 

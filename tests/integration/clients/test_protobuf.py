@@ -142,6 +142,19 @@ def test_a_watch_is_frames(tmp_path: Path) -> None:
     scenario(tmp_path, play)
 
 
+def test_a_watch_over_a_websocket_is_messages(tmp_path: Path) -> None:
+    async def play(client: ProtobufClient, plane: Plane) -> None:
+        await client.send("POST", MAPS, config_map("a", data={"k": "v"}), "core_ConfigMap")
+        async with aclosing(client.watch_messages(f"{MAPS}?watch=1&timeoutSeconds=20")) as events:
+            kind, added = await anext(events)
+            assert kind == "ADDED"
+            assert added.json("core_ConfigMap") == bare(await json_of(plane, f"{MAPS}/a"))
+            await client.call("DELETE", f"{MAPS}/a")
+            assert (await anext(events))[0] == "DELETED"
+
+    scenario(tmp_path, play)
+
+
 def test_discovery(tmp_path: Path) -> None:
     async def play(client: ProtobufClient, plane: Plane) -> None:
         for path, api_version, kind in (
