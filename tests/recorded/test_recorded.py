@@ -24,14 +24,6 @@ FOLDERS = (*sorted((HERE / "scenarios").iterdir()), HERE / "own")
 which file of it."""
 
 WAITING = {
-    "cel-has-and-escaping": "CEL",
-    "cel-library-network-quantity": "CEL",
-    "cel-message-reason-fieldpath": "CEL",
-    "cel-on-root-and-metadata-name": "CEL",
-    "cel-transition-rules": "CEL",
-    "crd-cel-compile-errors": "CEL",
-    "crd-cel-cost-over-budget": "CEL",
-    "crd-cel-rule-options": "CEL",
     "apiservice-local": "the aggregator",
     "apiservice-validation": "the aggregator",
     "bind-and-escalate-verbs": "RBAC",
