@@ -182,7 +182,7 @@ def test_refused(name: str) -> None:
     error = _timed(expression)
     assert isinstance(error, CompileError | ProgramError)
     assert message in str(error)
-    assert len(str(error)) < 200_000
+    assert len(str(error)) < 2_100_000  # a hundred issues, each with its line twice
 
 
 @pytest.mark.parametrize("name", CUT)
