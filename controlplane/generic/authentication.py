@@ -9,6 +9,7 @@ from pathlib import Path
 from controlplane.apiserver.authentication.anonymous import AnonymousAuthenticator
 from controlplane.apiserver.authentication.api import Authenticator, TokenAuthenticator
 from controlplane.apiserver.authentication.bearer import BearerAuthenticator, WebsocketBearerAuthenticator
+from controlplane.apiserver.authentication.front_proxy import FrontProxyAuthenticator
 from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.apiserver.authentication.serviceaccounts.authenticator import ServiceAccountTokens
 from controlplane.apiserver.authentication.serviceaccounts.issuer import TokenIssuer
@@ -32,8 +33,28 @@ class Identities:
 
     credentials: Credentials
     certificates: X509Authenticator
+    front_proxy: FrontProxyAuthenticator | None
     static: TokenFileAuthenticator | None
     issuer: TokenIssuer
+    front_proxy_ca_file: str
+
+    def take_authorities(self) -> Callable[[], None]:
+        """Read the authorities of client certificates anew. Blocks. Returns what makes them decide, on the loop.
+
+        Raises:
+            TLSFilesError: a file cannot be used.
+        """
+        clients = _pool("--client-ca-file", *self.credentials.client_ca_files, whole=False)
+        front_proxy = self.front_proxy
+        if front_proxy is None:
+            return lambda: self.certificates.set_pool(clients)
+        proxies = _pool("--requestheader-client-ca-file", self.front_proxy_ca_file, whole=False)
+
+        def take() -> None:
+            self.certificates.set_pool(clients)
+            front_proxy.set_pool(proxies)
+
+        return take
 
 
 def read_identities(config: CompletedConfig) -> Identities:
@@ -43,16 +64,29 @@ def read_identities(config: CompletedConfig) -> Identities:
         PKIError, TLSFilesError, TokenFileError, KeyFileError: a file cannot be used; the message names it.
     """
     credentials = prepare_credentials(config)
-    try:
-        pool = CAPool.read(credentials.client_ca_files, whole=True)
-    except (OSError, ValueError) as error:
-        raise TLSFilesError(f"--client-ca-file: {error}") from error
+    proxied = bool(config.front_proxy_ca_file)
+    pool = _pool("--client-ca-file", *credentials.client_ca_files, whole=not proxied)
+    front_proxy = None
+    if proxied:
+        proxies = _pool("--requestheader-client-ca-file", config.front_proxy_ca_file, whole=False)
+        front_proxy = FrontProxyAuthenticator(
+            proxies, config.front_proxy_headers, config.front_proxy_names, clock=config.clock
+        )
     return Identities(
         credentials=credentials,
         certificates=X509Authenticator(pool, clock=config.clock),
+        front_proxy=front_proxy,
         static=TokenFileAuthenticator.read(Path(config.token_auth_file)) if config.token_auth_file else None,
         issuer=_issuer(config, credentials),
+        front_proxy_ca_file=config.front_proxy_ca_file,
     )
+
+
+def _pool(flag: str, *files: str, whole: bool) -> CAPool:
+    try:
+        return CAPool.read(files, whole=whole)
+    except (OSError, ValueError) as error:
+        raise TLSFilesError(f"{flag}: {error}") from error
 
 
 def _issuer(config: CompletedConfig, credentials: Credentials) -> TokenIssuer:
@@ -81,10 +115,11 @@ def build_tokens(
 
 
 def build_authenticator(config: CompletedConfig, identities: Identities, tokens: TokenUnion) -> Authenticator:
-    """Added authenticators first, then client certificates, then tokens, then anonymous."""
+    """Added authenticators first, then the front proxy, client certificates, tokens, and anonymous at last."""
     audiences = config.service_accounts.own_audiences
     chain: list[Authenticator] = [
         *config.authenticators,
+        *([identities.front_proxy] if identities.front_proxy is not None else []),
         identities.certificates,
         BearerAuthenticator(tokens, audiences),
         WebsocketBearerAuthenticator(tokens, audiences),

@@ -16,6 +16,7 @@ from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.admission.api import AdmissionPlugin
 from controlplane.apiserver.authentication.api import Authenticator, TokenAuthenticator
+from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS, IdentityHeaders
 from controlplane.apiserver.authentication.serviceaccounts.config import ServiceAccountConfig
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.calls import CallKey
@@ -88,6 +89,9 @@ class Config:
     prefix: bytes = b"/registry/"
     storage_initialization_seconds: float = 60.0
     client_ca_file: str = ""
+    front_proxy_ca_file: str = ""
+    front_proxy_names: tuple[str, ...] = ()
+    front_proxy_headers: IdentityHeaders = STANDARD_HEADERS
     token_auth_file: str = ""
     anonymous: bool = True
     service_accounts: ServiceAccountConfig = field(default_factory=ServiceAccountConfig)
@@ -148,7 +152,7 @@ class CompletedConfig(Frozen, Config):
 def config_of(options: GenericOptions) -> Config:
     """What the options say, with everything that they leave open settled."""
     serving, requests, authentication = options.serving, options.requests, options.authentication
-    cert_dir = Path(serving.cert_dir)
+    headers, cert_dir = options.request_headers, Path(serving.cert_dir)
     toggles = options.toggles()
     return Config(
         host=serving.bind_address,
@@ -164,6 +168,14 @@ def config_of(options: GenericOptions) -> Config:
         kv=kv_options(options.storage),
         prefix=f"/{options.storage.etcd_prefix.strip('/')}/".encode(),
         client_ca_file=authentication.client_ca_file,
+        front_proxy_ca_file=headers.client_ca_file,
+        front_proxy_names=headers.allowed_names,
+        front_proxy_headers=IdentityHeaders(
+            username=headers.username_headers,
+            uid=headers.uid_headers,
+            group=headers.group_headers,
+            extra_prefix=headers.extra_headers_prefix,
+        ),
         token_auth_file=authentication.token_auth_file,
         anonymous=authentication.anonymous_auth,
         service_accounts=service_account_config(options.service_accounts),

@@ -12,6 +12,7 @@ from controlplane.apiserver.options import (
     AuthenticationOptions,
     AuthorizationOptions,
     LogOptions,
+    RequestHeaderOptions,
     RequestOptions,
     ServiceAccountOptions,
     ServingOptions,
@@ -96,6 +97,7 @@ class GenericOptions(OptionGroup):
     serving: ServingOptions = group(ServingOptions)
     storage: StorageOptions = group(StorageOptions)
     authentication: AuthenticationOptions = group(AuthenticationOptions)
+    request_headers: RequestHeaderOptions = group(RequestHeaderOptions)
     service_accounts: ServiceAccountOptions = group(ServiceAccountOptions)
     authorization: AuthorizationOptions = group(AuthorizationOptions)
     requests: RequestOptions = group(RequestOptions)

@@ -18,7 +18,6 @@ from pathlib import Path
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.admission.api import PluginServices
 from controlplane.apiserver.admission.chain import build_chain
-from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.apiserver.authentication.serviceaccounts.documents import IssuerDocuments
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
 from controlplane.apiserver.authentication.token_file import TokenFileError
@@ -236,6 +235,7 @@ class ControlPlane:
         return Server(
             ServerConfig(
                 authenticator=build_authenticator(config, parts.identities, tokens),
+                identity_headers=config.front_proxy_headers,
                 authorizer=authorizer,
                 resources=endpoints.handle,
                 discovery=discovery.handle,
@@ -306,13 +306,13 @@ class ControlPlane:
 
     async def _take_authorities(self) -> None:
         """Let changed client authorities decide on open connections too, not on new ones alone."""
-        loop, files = asyncio.get_running_loop(), self._parts.identities.credentials.client_ca_files
+        loop, identities = asyncio.get_running_loop(), self._parts.identities
         try:
-            pool = await loop.run_in_executor(self._parts.thread, lambda: CAPool.read(files, whole=False))
-        except (OSError, ValueError) as error:
+            take = await loop.run_in_executor(self._parts.thread, identities.take_authorities)
+        except TLSFilesError as error:
             log.warning("client authorities changed and cannot be used; the old ones stay in use", error=error)
             return
-        self._parts.identities.certificates.set_pool(pool)
+        take()
 
 
 class PreparedControlPlane:

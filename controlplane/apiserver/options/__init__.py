@@ -3,6 +3,7 @@
 from controlplane.apiserver.options.authentication import AuthenticationOptions
 from controlplane.apiserver.options.authorization import AuthorizationOptions
 from controlplane.apiserver.options.logs import LogOptions
+from controlplane.apiserver.options.request_headers import RequestHeaderOptions
 from controlplane.apiserver.options.requests import RequestOptions
 from controlplane.apiserver.options.service_accounts import ServiceAccountOptions, service_account_config
 from controlplane.apiserver.options.serving import ServingOptions
@@ -12,6 +13,7 @@ __all__ = [
     "AuthenticationOptions",
     "AuthorizationOptions",
     "LogOptions",
+    "RequestHeaderOptions",
     "RequestOptions",
     "ServiceAccountOptions",
     "ServingOptions",
