@@ -22,6 +22,7 @@ from controlplane.apiserver.authentication.x509 import X509Authenticator
 from controlplane.base.tls.context import TLSFilesError
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.credentials import Credentials, prepare_credentials, serves_accounts
+from controlplane.generic.remote_tokens import RemoteConfiguration, RemoteTokens, read_remote_configuration
 from controlplane.storage.api import Storage
 
 __all__ = ["Identities", "build_authenticator", "build_tokens", "read_identities"]
@@ -37,6 +38,7 @@ class Identities:
     static: TokenFileAuthenticator | None
     issuer: TokenIssuer
     front_proxy_ca_file: str
+    remote: RemoteConfiguration
 
     def take_authorities(self) -> Callable[[], None]:
         """Read the authorities of client certificates anew. Blocks. Returns what makes them decide, on the loop.
@@ -61,7 +63,8 @@ def read_identities(config: CompletedConfig) -> Identities:
     """Make or read keys and certificates. Reads files: it blocks.
 
     Raises:
-        PKIError, TLSFilesError, TokenFileError, KeyFileError: a file cannot be used; the message names it.
+        PKIError, TLSFilesError, TokenFileError, KeyFileError, ConfigurationError, KubeconfigError: a file cannot be
+            used; the message names it.
     """
     credentials = prepare_credentials(config)
     proxied = bool(config.front_proxy_ca_file)
@@ -79,6 +82,7 @@ def read_identities(config: CompletedConfig) -> Identities:
         static=TokenFileAuthenticator.read(Path(config.token_auth_file)) if config.token_auth_file else None,
         issuer=_issuer(config, credentials),
         front_proxy_ca_file=config.front_proxy_ca_file,
+        remote=read_remote_configuration(config),
     )
 
 
@@ -101,9 +105,12 @@ def _issuer(config: CompletedConfig, credentials: Credentials) -> TokenIssuer:
 
 
 def build_tokens(
-    config: CompletedConfig, identities: Identities, storage_of: Callable[[str, str], Storage | None]
+    config: CompletedConfig,
+    identities: Identities,
+    storage_of: Callable[[str, str], Storage | None],
+    remote: RemoteTokens,
 ) -> TokenUnion:
-    """Added authenticators first, then the file, then service accounts."""
+    """Added authenticators first, then the file, then service accounts, then what others know."""
     audiences = config.service_accounts.own_audiences
     tokens: list[TokenAuthenticator] = [*config.token_authenticators]
     if identities.static is not None:
@@ -111,7 +118,7 @@ def build_tokens(
     if serves_accounts(config):
         objects = LiveObjects(storage_of)
         tokens.append(ServiceAccountTokens(config.service_accounts, identities.issuer, objects, now=config.clock.now))
-    return TokenUnion(tokens)
+    return TokenUnion([*tokens, *remote.authenticators])
 
 
 def build_authenticator(config: CompletedConfig, identities: Identities, tokens: TokenUnion) -> Authenticator:
@@ -124,4 +131,5 @@ def build_authenticator(config: CompletedConfig, identities: Identities, tokens:
         BearerAuthenticator(tokens, audiences),
         WebsocketBearerAuthenticator(tokens, audiences),
     ]
-    return UnionAuthenticator(chain, AnonymousAuthenticator() if config.anonymous else None)
+    anonymous = identities.remote.anonymous(config)
+    return UnionAuthenticator(chain, AnonymousAuthenticator(anonymous.paths) if anonymous.enabled else None)

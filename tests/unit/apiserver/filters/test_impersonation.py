@@ -11,8 +11,8 @@ from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Decision
 from controlplane.apiserver.filters.impersonation import IMPERSONATION, Impersonation, with_impersonation
-from controlplane.client.request import Handler, Request
-from tests.aio import run
+from controlplane.client.request import Handler, Request, Response
+from tests.aio import run as run_coroutine
 from tests.unit.apiserver.filters.harness import answering, request
 
 ROBOT = UserInfo(
@@ -37,6 +37,13 @@ class Rules:
         return (Decision.ALLOW, "") if question in self.allowed else (Decision.NO_OPINION, "")
 
 
+def run(handle: Handler, made: Request) -> Response:
+    async def handled() -> Response:
+        return await handle(made)
+
+    return run_coroutine(handled())
+
+
 def filtered(rules: Rules) -> tuple[Handler, list[Request]]:
     seen: list[Request] = []
     return with_impersonation(answering(seen=seen), authorizer=rules), seen
@@ -50,14 +57,14 @@ def asking(*headers: tuple[str, str], user: UserInfo = ROBOT) -> Request:
 
 def impersonated(rules: Rules, *headers: tuple[str, str]) -> Request:
     handle, seen = filtered(rules)
-    run(handle(asking(*headers)))
+    run(handle, asking(*headers))
     return seen[0]
 
 
 def refusal(rules: Rules, *headers: tuple[str, str]) -> str:
     handle, seen = filtered(rules)
     with pytest.raises(APIError) as caught:
-        run(handle(asking(*headers)))
+        run(handle, asking(*headers))
     assert seen == []
     return caught.value.message
 
@@ -155,12 +162,12 @@ def test_what_constrained_impersonation_allows_nobody(headers: Sequence[tuple[st
 def test_the_mode_that_was_allowed_last_is_tried_first_and_its_refusal_is_told() -> None:
     rules = Rules(*LEGACY)
     handle, _ = filtered(rules)
-    run(handle(asking(("User", "jane"))))
+    run(handle, asking(("User", "jane")))
     rules.asked.clear()
-    run(handle(asking(("User", "jane"))))
+    run(handle, asking(("User", "jane")))
     assert rules.asked == [("impersonate", "users", "jane")]
     with pytest.raises(APIError) as caught:
-        run(handle(asking(("User", "john"))))
+        run(handle, asking(("User", "john")))
     assert caught.value.message.startswith('users "john" is forbidden')
 
 
@@ -170,6 +177,6 @@ def test_an_authorizer_that_fails_allows_nothing() -> None:
             raise OSError("no webhook")
 
     with pytest.raises(APIError) as caught:
-        run(with_impersonation(answering(), authorizer=Broken())(asking(("User", "jane"))))
+        run(with_impersonation(answering(), authorizer=Broken()), asking(("User", "jane")))
     assert caught.value.code == 403
     assert caught.value.message.endswith("no webhook")
