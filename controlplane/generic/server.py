@@ -180,7 +180,7 @@ class ControlPlane:
         services = SourceServices(
             mirror=parts.mirror,
             tables=self.tables,
-            registry=RegistrySettings(clock=config.clock, garbage_collection=False),
+            registry=RegistrySettings(clock=config.clock),
             webhooks=self.webhooks,
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
         )
@@ -235,7 +235,6 @@ class ControlPlane:
             calls={call.key: call.build(calls) for call in config.calls},
             clock=config.clock,
             min_request_timeout_seconds=config.min_watch_seconds,
-            garbage_collection=False,
             sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
