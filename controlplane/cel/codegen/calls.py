@@ -11,7 +11,7 @@ from controlplane.cel.codegen.templates import TEMPLATES, shorter
 from controlplane.cel.equality import contains, equal, key_in
 from controlplane.cel.estimates import REGEX_LENGTH_FACTOR, STRING_FACTOR
 from controlplane.cel.evaluate.constants import constant
-from controlplane.cel.evaluate.dispatch import bound, choose, is_certain
+from controlplane.cel.evaluate.dispatch import bound, chooser, is_certain
 from controlplane.cel.functions import NOT_CONSTANT, Overload
 from controlplane.cel.patterns import PatternError, searcher
 from controlplane.cel.standard.costs import compared
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["call"]
 
 _FIXED_SIZE = frozenset({"bool", "double", "duration", "int", "null_type", "timestamp", "type", "uint"})
+_JOINS = frozenset({"add_string", "add_bytes", "add_list"})
 _PLAIN = frozenset({"bytes", "double", "duration", "int", "string", "timestamp", "uint", "bool"})
 """Scalars of the same type compare as Python has it."""
 
@@ -68,25 +69,26 @@ def _chosen(gen: Generator, expr: Call, args: list[Expr]) -> str:
         semantics = next((arg.type.semantics for arg in args if arg.type.semantics is not None), None)
         if semantics is not None:
             raise gen.unsupported
-    run = gen.constant(_chooser(expr.function, expr.overloads))
+    run = gen.constant(_choosing(expr.function, expr.overloads))
     texts = [gen.value(arg) for arg in args]
     result, cost = gen.name(), gen.name()
-    gen.emit(f"{result}, {cost} = {run}({', '.join(['L', *texts])})")
+    gen.emit(f"{result}, {cost} = {run}({', '.join(texts)})")
     gen.dynamic_cost(cost)
     gen.check_limit()
     return result
 
 
-def _chooser(function: str, overloads: Sequence[Overload]) -> Callable[..., tuple[Value, int]]:
-    def run(limit: int, *values: Value) -> tuple[Value, int]:
-        overload = choose(function, overloads, values)
-        if overload.id in ("add_string", "add_bytes", "add_list") and len(values[0]) + len(values[1]) > 1000:
-            raise LookupError  # counted step by step
+def _choosing(function: str, overloads: Sequence[Overload]) -> Callable[..., tuple[Value, int]]:
+    pick = chooser(function, overloads)
+
+    def run(*values: Value) -> tuple[Value, int]:
+        overload = pick(*values)
+        if overload.id in _JOINS and len(values[0]) + len(values[1]) > 1000:
+            raise LookupError  # counted step by step, before it is done
         result = overload.impl(*values)
         cost = 1 if overload.cost is None else overload.cost(result, *values)
         if overload.id == "add_list" and len(result) > 64:
             cost += len(result) // 16
-        del limit
         return result, cost
 
     return run

@@ -19,7 +19,7 @@ from controlplane.cel.equality import find, index
 from controlplane.cel.errors import CostExceeded, EvalError
 from controlplane.cel.estimates import LIST_CREATE_COST, MAP_CREATE_COST, SELECT_COST, STRUCT_CREATE_COST
 from controlplane.cel.evaluate.constants import add_entry, constant
-from controlplane.cel.evaluate.dispatch import bound, choose, is_certain
+from controlplane.cel.evaluate.dispatch import bound, chooser, is_certain
 from controlplane.cel.evaluate.selection import field_presence, field_reader, optional_field_reader
 from controlplane.cel.functions import NOT_CONSTANT
 from controlplane.cel.values import Optional, Value
@@ -40,7 +40,7 @@ class Frame:
         self.cost = 0
 
     def charge(self, cost: int) -> None:
-        """Count some cost.
+        """Count some cost, and look whether it is too much: in calls, literals and loops, which is often enough.
 
         Raises:
             CostExceeded.
@@ -70,7 +70,9 @@ class Plan:
         """
         frame = Frame([*values, *[None] * self._locals], limit)
         try:
-            return self._step(frame), frame.cost
+            value = self._step(frame)
+            frame.charge(0)
+            return value, frame.cost
         except EvalError as error:
             error.cost = frame.cost
             raise
@@ -147,7 +149,7 @@ class _Planner:
 
         def read(frame: Frame) -> Value:
             value = resolve(frame)
-            frame.charge(SELECT_COST)
+            frame.cost += SELECT_COST
             return value
 
         return read
@@ -220,9 +222,9 @@ class _Planner:
             if type(container) is Optional:
                 value = read(container)
                 if value is False or (type(value) is Optional and value.has_value):
-                    frame.charge(SELECT_COST)
+                    frame.cost += SELECT_COST
                 return value
-            frame.charge(SELECT_COST)
+            frame.cost += SELECT_COST
             return read(container)
 
         return select
@@ -235,7 +237,7 @@ class _Planner:
         def select(frame: Frame) -> Value:
             found = find_field(operand(frame))
             if found.has_value:
-                frame.charge(SELECT_COST)
+                frame.cost += SELECT_COST
             return found
 
         return select
@@ -251,7 +253,7 @@ class _Planner:
                 return container
             value = look(container, key(frame))
             if type(value) is not Optional or value.has_value:
-                frame.charge(SELECT_COST)
+                frame.cost += SELECT_COST
             return value
 
         return get
@@ -303,7 +305,8 @@ class _Planner:
 
     def _plain_call(self, expr: Call, args: list[Expr]) -> Step:
         steps = [self.step(arg) for arg in args]
-        name, overloads = expr.function, expr.overloads
+        overloads = expr.overloads
+        pick = chooser(expr.function, overloads)
         semantics = next((arg.type.semantics for arg in args if arg.type.semantics is not None), None)
         certain = overloads[0] if is_certain(overloads, args) else None
         impl = bound(certain, args) if certain else None
@@ -317,7 +320,7 @@ class _Planner:
 
         def call(frame: Frame) -> Value:
             values = [step(frame) for step in steps]
-            overload = certain or choose(name, overloads, values)
+            overload = certain or pick(*values)
             if overload.id in ("add_string", "add_bytes"):
                 assert overload.cost is not None
                 frame.charge(overload.cost(None, *values))
@@ -360,7 +363,7 @@ class _Planner:
                 value = inner(frame)
             except EvalError:
                 value = True
-            frame.charge(1)
+            frame.cost += 1
             return value is not False
 
         return judge
@@ -482,6 +485,8 @@ class _Planner:
                     slots[first], slots[second] = item
                 else:
                     slots[first] = item
+                if frame.cost > frame.limit:
+                    raise CostExceeded
                 if _holds(condition, frame) is False:
                     break
                 try:
