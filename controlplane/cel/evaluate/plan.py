@@ -24,7 +24,7 @@ from controlplane.cel.evaluate.selection import field_presence, field_reader, op
 from controlplane.cel.functions import NOT_CONSTANT
 from controlplane.cel.values import Optional, Value
 
-__all__ = ["Frame", "Plan", "is_attribute", "plan", "roots_in_conditional"]
+__all__ = ["Frame", "Plan", "costs_selection", "is_attribute", "plan", "required", "roots_in_conditional"]
 
 INDEXES = frozenset({"_[_]", "_[?_]", "_?._"})
 
@@ -215,14 +215,16 @@ class _Planner:
     def _select(self, expr: Select) -> Step:
         operand = self.operand(expr.operand)
         declared = self._declared(expr.operand, expr.field)
-        read = (field_presence if expr.test_only else field_reader)(expr.field, declared)
+        if expr.test_only:
+            read: Callable[[Value], Value] = field_presence(expr.field, declared)
+        else:
+            read = field_reader(expr.field, declared)
 
         def select(frame: Frame) -> Value:
             container = operand(frame)
             if type(container) is Optional:
                 value = read(container)
-                if value is False or (type(value) is Optional and value.has_value):
-                    frame.cost += SELECT_COST
+                frame.cost += costs_selection(container, value)
                 return value
             frame.cost += SELECT_COST
             return read(container)
@@ -236,8 +238,7 @@ class _Planner:
 
         def select(frame: Frame) -> Value:
             found = find_field(operand(frame))
-            if found.has_value:
-                frame.cost += SELECT_COST
+            frame.cost += found.has_value
             return found
 
         return select
@@ -411,7 +412,7 @@ class _Planner:
             for key_step, value_step, optional in entries:
                 key, value = key_step(frame), value_step(frame)
                 if optional:
-                    value = _required(key, value)
+                    value = required(key, value)
                     if not value.has_value:
                         continue
                     value = value.value
@@ -430,7 +431,7 @@ class _Planner:
             for name, step, optional in fields:
                 value = step(frame)
                 if optional:
-                    value = _required(name, value)
+                    value = required(name, value)
                     if not value.has_value:
                         continue
                     value = value.value
@@ -528,7 +529,18 @@ class _Planner:
         return add
 
 
-def _required(name: Value, value: Value) -> Optional:
+def costs_selection(container: Optional, value: Value) -> int:
+    """What a selection from an optional costs: nothing if there is nothing."""
+    present = value.has_value if type(value) is Optional else container.has_value
+    return SELECT_COST if present else 0
+
+
+def required(name: Value, value: Value) -> Optional:
+    """The optional that an optional entry of a literal needs.
+
+    Raises:
+        EvalError: it is none.
+    """
     if type(value) is not Optional:
         raise EvalError(f"cannot initialize optional entry '{name}' from non-optional value {value}")
     return value
