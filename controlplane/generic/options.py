@@ -35,6 +35,10 @@ class ResourceOptions(OptionGroup):
     serviceaccounts: bool | None = option(None, description="serve serviceaccounts (default true)")
     tokenreviews: bool | None = option(None, description="serve tokenreviews (default true)")
     selfsubjectreviews: bool | None = option(None, description="serve selfsubjectreviews (default true)")
+    subjectaccessreviews: bool | None = option(None, description="serve subjectaccessreviews (default true)")
+    localsubjectaccessreviews: bool | None = option(None, description="serve localsubjectaccessreviews (default true)")
+    selfsubjectaccessreviews: bool | None = option(None, description="serve selfsubjectaccessreviews (default true)")
+    selfsubjectrulesreviews: bool | None = option(None, description="serve selfsubjectrulesreviews (default true)")
     certificatesigningrequests: bool | None = option(
         None, description="serve certificatesigningrequests (default true)"
     )
