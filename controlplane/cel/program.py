@@ -25,8 +25,8 @@ __all__ = ["CompileError", "CostExceeded", "EvalError", "Program", "ProgramError
 
 NO_LIMIT = 2**63
 CAREFUL_LIMIT = 200_000
-"""What an evaluation that met an error may cost when it is done again step by step, which is ten times slower: a fifth of a
-second. Beyond it the error is that the limit was exceeded, whatever else went wrong."""
+"""What an evaluation that met an error may cost when it is done again step by step, which is ten times slower: a fifth
+of a second. Beyond it the error is that the limit was exceeded, whatever else went wrong."""
 
 
 class Program:
