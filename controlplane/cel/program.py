@@ -66,7 +66,15 @@ class Program:
         try:
             return fast(limit, *values)
         except (EvalError, LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
-            return self.plan.run(min(limit, CAREFUL_LIMIT), *values)  # an error: which, or is it absorbed?
+            return self._run_carefully(min(limit, CAREFUL_LIMIT), *values)  # an error: which, or is it absorbed?
+        except RecursionError:  # a value is nested deeper than Python goes
+            raise CostExceeded from None
+
+    def _run_carefully(self, limit: int, *values: Value) -> tuple[Value, int]:
+        try:
+            return self.plan.run(limit, *values)
+        except RecursionError:
+            raise CostExceeded from None
 
     @property
     def function(self) -> Callable[..., tuple[Value, int]]:
