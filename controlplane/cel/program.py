@@ -63,7 +63,15 @@ class Program:
         try:
             return fast(limit, *values)
         except (EvalError, LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
-            return self.plan.run(limit, *values)  # an error: the careful way says which, or absorbs it
+            return self._run_carefully(limit, *values)  # an error: the careful way says which, or absorbs it
+        except RecursionError:  # a value is nested deeper than Python goes
+            raise CostExceeded from None
+
+    def _run_carefully(self, limit: int, *values: Value) -> tuple[Value, int]:
+        try:
+            return self.plan.run(limit, *values)
+        except RecursionError:
+            raise CostExceeded from None
 
     @property
     def function(self) -> Callable[..., tuple[Value, int]]:

@@ -22,6 +22,7 @@ from controlplane.cel.evaluate.constants import add_entry, constant
 from controlplane.cel.evaluate.dispatch import bound, choose, is_certain
 from controlplane.cel.evaluate.selection import field_presence, field_reader, optional_field_reader
 from controlplane.cel.functions import NOT_CONSTANT
+from controlplane.cel.standard.costs import joined_surcharge
 from controlplane.cel.values import Optional, Value
 
 __all__ = ["Frame", "Plan", "is_attribute", "plan", "roots_in_conditional"]
@@ -318,14 +319,13 @@ class _Planner:
         def call(frame: Frame) -> Value:
             values = [step(frame) for step in steps]
             overload = certain or choose(name, overloads, values)
-            if overload.id in ("add_string", "add_bytes"):
-                assert overload.cost is not None
-                frame.charge(overload.cost(None, *values))
-                return overload.impl(*values)
+            if not overload.by_result:
+                frame.charge(1 if overload.cost is None else overload.cost(None, *values))
             result = (impl or overload.impl)(*values)
-            frame.charge(1 if overload.cost is None else overload.cost(result, *values))
+            if overload.by_result and overload.cost is not None:
+                frame.charge(overload.cost(result, *values))
             if overload.id == "add_list":
-                frame.charge(len(result) // 16 if len(result) > 64 else 0)
+                frame.charge(joined_surcharge(len(result)))
             return result
 
         return call
