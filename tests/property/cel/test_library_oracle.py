@@ -53,7 +53,7 @@ _STRINGS = st.one_of(
     _call("{0}.split({1})", _TEXT, _PART),
     _call("{0}.split({1}, {2})", _TEXT, _PART, _INT),
     _call("{0}.substring({1})", _TEXT, _INT),
-    _call("({0} + 'xy').substring({1}, {2})", _TEXT, _INT, st.integers(-1, 1).map(str)),  # C++ refuses the length itself
+    _call("({0} + 'xy').substring({1}, {2})", _TEXT, _INT, st.integers(-1, 1).map(str)),  # C++ refuses its length
     _call("[{0}, {1}].join({2})", _TEXT, _TEXT, _PART),
     _call("strings.quote({0})", _TEXT),
     _call("base64.encode(bytes({0}))", _TEXT),
