@@ -50,7 +50,7 @@ def with_authentication(
             user = await authenticator.authenticate(request)
         except APIError as error:
             _failed("error", began)
-            log.debug("cannot authenticate a request", error=error.message, source=request.remote)
+            log.debug("cannot authenticate a request", error=error.__cause__ or error, source=request.remote)
             raise
         if user is None:
             _failed("failure", began)

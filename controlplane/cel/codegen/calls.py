@@ -12,7 +12,7 @@ from controlplane.cel.equality import contains, equal, key_in
 from controlplane.cel.errors import CostExceeded
 from controlplane.cel.estimates import REGEX_LENGTH_FACTOR, STRING_FACTOR
 from controlplane.cel.evaluate.constants import constant
-from controlplane.cel.evaluate.dispatch import bound, choose, is_certain
+from controlplane.cel.evaluate.dispatch import bound, chooser, is_certain
 from controlplane.cel.functions import NOT_CONSTANT, Overload
 from controlplane.cel.patterns import PatternError, searcher
 from controlplane.cel.standard.costs import compared, joined_surcharge
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["call"]
 
 _FIXED_SIZE = frozenset({"bool", "double", "duration", "int", "null_type", "timestamp", "type", "uint"})
+_JOINS = frozenset({"add_string", "add_bytes", "add_list"})
 _PLAIN = frozenset({"bytes", "double", "duration", "int", "string", "timestamp", "uint", "bool"})
 """Scalars of the same type compare as Python has it."""
 
@@ -73,7 +74,7 @@ def _chosen(gen: Generator, expr: Call, args: list[Expr]) -> str:
         semantics = next((arg.type.semantics for arg in args if arg.type.semantics is not None), None)
         if semantics is not None:
             raise gen.unsupported
-    run = gen.constant(_chooser(expr.function, expr.overloads))
+    run = gen.constant(_choosing(expr.function, expr.overloads))
     texts = [gen.value(arg) for arg in args]
     result, cost = gen.name(), gen.name()
     gen.emit(f"{result}, {cost} = {run}({', '.join(['L', *texts])})")
@@ -82,11 +83,13 @@ def _chosen(gen: Generator, expr: Call, args: list[Expr]) -> str:
     return result
 
 
-def _chooser(function: str, overloads: Sequence[Overload]) -> Callable[..., tuple[Value, int]]:
+def _choosing(function: str, overloads: Sequence[Overload]) -> Callable[..., tuple[Value, int]]:
+    pick = chooser(function, overloads)
+
     def run(limit: int, *values: Value) -> tuple[Value, int]:
-        overload = choose(function, overloads, values)
-        if overload.id in ("add_string", "add_bytes", "add_list") and len(values[0]) + len(values[1]) > 1000:
-            raise LookupError  # counted step by step
+        overload = pick(*values)
+        if overload.id in _JOINS and len(values[0]) + len(values[1]) > 1000:
+            raise LookupError  # counted step by step, before it is done
         cost = 1 if overload.cost is None or overload.by_result else overload.cost(None, *values)
         if cost > limit:
             raise CostExceeded

@@ -44,6 +44,9 @@ KNOWN_SERVER_ERRORS = tuple(
         r"map: .* does not contain declared merge key: .*",
         r"The order in patch list:.*",
         r"list element types are not identical: .*",
+        r"merging an object in json but data type is not struct, instead is: map",
+        r"unable to find api field in struct \w* for the json field .*",
+        r"expected slice or array type, but got: struct",
         r"cannot merge lists without merge key for .*",
         r"merging lists cannot yet be specified in the patch",
     )

@@ -73,7 +73,7 @@ def validation_errors(holder: Obj | None, path: str, strictness: Strictness, *, 
     errors += _schema_errors(schema, at, _Context(strictness, plain), is_root=True)
     if unsupported and not errors:
         errors.append(invalid(at, "", unsupported))
-    if not errors:
+    if strictness.expressions and not errors:
         # Where a schema has faults, what it declares to expressions may be wrong too: upstream does not look either.
         errors += expression_errors(schema, at)
     return errors
