@@ -49,15 +49,19 @@ class _Context:
     in_meta: bool = False
 
 
-def validation_errors(holder: Obj | None, path: str, strictness: Strictness, *, has_status: bool) -> list[FieldError]:
-    """What is wrong with a ``schema`` or ``validation`` field. ``has_status``: the status has a path of its own, so it
-    must be possible to validate it alone."""
+def validation_errors(
+    holder: Obj | None, path: str, strictness: Strictness, *, has_status: bool
+) -> Iterator[FieldError | None]:
+    """What is wrong with a ``schema`` or ``validation`` field; None where there may be a break. ``has_status``: the
+    status has a path of its own, so it must be possible to validate it alone."""
     schema = (holder or {}).get("openAPIV3Schema")
     if schema is None:
-        return []
+        return
     at = f"{path}.openAPIV3Schema"
     errors: list[FieldError] = []
+    yield None
     plain = plain_parts(schema)
+    yield None
     if has_status:
         errors += _root_errors(schema, at, path)
     if schema.get("nullable"):
@@ -65,14 +69,17 @@ def validation_errors(holder: Obj | None, path: str, strictness: Strictness, *, 
     unsupported = ""
     if strictness.structural:
         unsupported = unsupported_keyword(schema, plain)
+        yield None
         if not unsupported:
-            errors += structural_errors(schema, at, plain) or default_errors(
-                schema, at, pruned=strictness.pruned_defaults, plain=plain
-            )
+            found = structural_errors(schema, at, plain)
+            yield None
+            errors += found or default_errors(schema, at, pruned=strictness.pruned_defaults, plain=plain)
+            yield None
     errors += _schema_errors(schema, at, _Context(strictness, plain), is_root=True)
     if unsupported and not errors:
         errors.append(invalid(at, "", unsupported))
-    return errors
+    yield from errors
+    yield None
 
 
 def _root_errors(schema: Obj, at: str, path: str) -> Iterator[FieldError]:
