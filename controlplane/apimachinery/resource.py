@@ -98,6 +98,7 @@ class Strategy:
     ``begin_deletion``: change the object when its deletion begins and it is held (a namespace turns Terminating).
     ``reset_fields``: dotted paths of what ``prepare_for_create`` and ``prepare_for_update`` reset, so that nobody can
     own it through this path (``status``, where there is a status subresource).
+    ``returns_deleted``: a deletion is answered with the object that is gone, not with a Status.
     ``record_user``: write who creates the object into it, after mutating admission (a certificate request's requester).
     """
 
@@ -115,6 +116,7 @@ class Strategy:
     begin_deletion: Callable[[Obj], None] = _nothing
     reset_fields: tuple[str, ...] = ()
     record_user: Callable[[Obj, UserInfo], None] | None = None
+    returns_deleted: bool = False
     create_on_update: bool = False
     unconditional_update: bool = True
     ttl_seconds: Callable[[Obj], int] | None = None
@@ -125,13 +127,20 @@ class Subresource:
     """A part of an object with a path of its own (``status``, ``finalize``): get, patch or update of the same object.
 
     ``strategy.prepare_for_update`` decides which fields may change: it resets all others from ``old``.
-    ``projection``: it is of another kind than its object.
+    ``projection``: it is of another kind than its object. ``request``: it takes objects of this kind, answers them and
+    keeps nothing (a TokenRequest); its only verb is create.
     """
 
     name: str
-    strategy: Strategy
+    strategy: Strategy = field(default_factory=Strategy)
     verbs: tuple[str, ...] = ("get", "patch", "update")
     projection: Projection | None = None
+    request: Resource | None = None
+
+    @property
+    def kind(self) -> Resource | None:
+        """What its objects are, if they are of another kind than the object it belongs to."""
+        return self.projection.resource if self.projection is not None else self.request
 
 
 class Projection(Protocol):
@@ -247,6 +256,7 @@ class Resource:
     apiVersion says its form) in the form of another apiVersion; it may share parts.
     ``other_forms``: the schemas, by apiVersion, of the forms in which that other resource serves them.
     ``attributes``: the selectable fields of an object; ``field_labels``: their names (the allowed field selectors).
+    ``stored``: objects are kept. If not, those that are created are answered and forgotten (reviews).
     ``volatile``: churns so much that its history has a ring budget of its own (events, leases).
     ``native``: a compiled-in kind: stored with its kind first, and without kind and apiVersion in the items of lists. A
     custom resource (False) is stored with its apiVersion first and keeps both in lists.
@@ -273,6 +283,7 @@ class Resource:
     subresources: tuple[Subresource, ...] = ()
     attributes: Callable[[Obj], Mapping[str, str]] = object_attributes
     field_labels: tuple[str, ...] = ("metadata.name", "metadata.namespace")
+    stored: bool = True
     volatile: bool = False
     native: bool = True
     generation: str = "1"

@@ -12,6 +12,8 @@ from controlplane.apis.admissionregistration.validatingadmissionpolicybindings i
 )
 from controlplane.apis.admissionregistration.validatingwebhookconfigurations import VALIDATING_WEBHOOK_CONFIGURATIONS
 from controlplane.apis.apiregistration.apiservices import API_SERVICES
+from controlplane.apis.authentication.selfsubjectreviews import SELF_SUBJECT_REVIEWS
+from controlplane.apis.authentication.tokenreviews import TOKEN_REVIEWS
 from controlplane.apis.certificates.certificatesigningrequests import CERTIFICATE_SIGNING_REQUESTS
 from controlplane.apis.coordination.leases import LEASES
 from controlplane.apis.core.configmaps import CONFIGMAPS
@@ -38,6 +40,8 @@ BUILTIN: tuple[Resource, ...] = (
     SECRETS,
     SERVICE_ACCOUNTS,
     NEW_EVENTS,
+    TOKEN_REVIEWS,
+    SELF_SUBJECT_REVIEWS,
     CERTIFICATE_SIGNING_REQUESTS,
     ROLES,
     ROLE_BINDINGS,

@@ -17,8 +17,10 @@ _SNIPPET_CHARS = 16384
 class EvalError(Exception):
     """An evaluation has no value. ``&&``, ``||``, ``all`` and ``exists`` may absorb it, as the language says.
 
-    The message is cel-go's, without position.
+    The message is cel-go's, without position. ``cost`` is what the evaluation had cost until then, if it is known.
     """
+
+    cost: int = 0
 
 
 class CostExceeded(Exception):

@@ -15,7 +15,7 @@ from controlplane.cel.check.validators import validate
 from controlplane.cel.codegen.program import generate
 from controlplane.cel.environment import Environment
 from controlplane.cel.errors import CompileError, CostExceeded, EvalError
-from controlplane.cel.evaluate.constants import ProgramError
+from controlplane.cel.evaluate.constants import ProgramError, fold_all
 from controlplane.cel.evaluate.plan import Plan, plan
 from controlplane.cel.syntax.parser import parse
 from controlplane.cel.types import Type
@@ -59,10 +59,11 @@ class Program:
             EvalError: there is no value.
             CostExceeded: it would cost more than ``limit``.
         """
+        fast = self._fast or self.function
         try:
-            return self.function(limit, *values)
-        except (EvalError, LookupError, TypeError):  # an error: the careful way says which, or absorbs it
-            return self.plan.run(limit, *values)
+            return fast(limit, *values)
+        except (EvalError, LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
+            return self.plan.run(limit, *values)  # an error: the careful way says which, or absorbs it
 
     @property
     def function(self) -> Callable[..., tuple[Value, int]]:
@@ -89,4 +90,5 @@ def compile_expression(source: str, environment: Environment) -> Program:
     expr = check(parse(source, environment.macros), environment, source)
     if environment.homogeneous_literals:
         validate(expr, source)
+        fold_all(expr)
     return Program(source, expr, environment)

@@ -1,6 +1,10 @@
 """What a server serves: groups, versions and resources, as far as it could be learned.
 
 Nothing may be taken for absent because a part could not be read: what failed is reported beside what was found.
+Servers that have aggregated discovery are asked for it (two requests, whatever the number of groups); a version that it
+marks as stale, or leaves out of a group it knows, has failed. Others are asked group by group.
+
+Source: KEP-3352 (the documents), kubernetes/client-go ``discovery`` (stale versions count as failed).
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from controlplane.client.errors import ClientError
 from controlplane.client.results import object_of, raise_for_status
 
 __all__ = ["APIResource", "Discovered", "Group", "discover", "groups", "resources"]
+
+_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +56,7 @@ async def groups(client: APIClient) -> list[Group]:
     Raises:
         APIError, Unreachable: a list could not be read.
     """
-    core = await _get(client, "/api")
-    found = [Group(name="", versions=tuple(versions), preferred=versions[0])] if (versions := core["versions"]) else []
-    for group in (await _get(client, "/apis"))["groups"]:
-        names = tuple(version["version"] for version in group["versions"])
-        preferred = (group.get("preferredVersion") or {}).get("version") or names[0]
-        found.append(Group(name=group["name"], versions=names, preferred=preferred))
-    return found
+    return _groups_of_versions(await _get(client, "/api")) + _groups_of_list(await _get(client, "/apis"))
 
 
 async def resources(client: APIClient, gv: GroupVersion) -> list[APIResource]:
@@ -79,24 +79,74 @@ async def resources(client: APIClient, gv: GroupVersion) -> list[APIResource]:
 
 
 async def discover(client: APIClient, *, preferred_only: bool = False) -> Discovered:
-    """All resources of all versions (``preferred_only``: of each group's preferred one).
+    """All resources of all versions (``preferred_only``: each resource once, in the version its group prefers among
+    those that have it).
 
     Raises:
         APIError, Unreachable: not even the groups could be read.
     """
     found: list[APIResource] = []
     failed: dict[GroupVersion, Exception] = {}
-    for group in await groups(client):
-        for version in (group.preferred,) if preferred_only else group.versions:
-            gv = GroupVersion(group.name, version)
-            try:
-                found += await resources(client, gv)
-            except (APIError, ClientError) as e:
-                failed[gv] = e
-    return Discovered(tuple(found), failed)
+    for root in ("/api", "/apis"):
+        document = await _get(client, root, accept=_AGGREGATED)
+        if document.get("kind") == "APIGroupDiscoveryList":
+            _read_aggregated(document, found, failed)
+            continue
+        for group in _groups_of_versions(document) if root == "/api" else _groups_of_list(document):
+            for version in group.versions:
+                gv = GroupVersion(group.name, version)
+                try:
+                    found += await resources(client, gv)
+                except (APIError, ClientError) as e:
+                    failed[gv] = e
+    return Discovered(tuple(_preferred(found) if preferred_only else found), failed)
 
 
-async def _get(client: APIClient, path: str) -> Obj:
-    response = await client.request("GET", path)
+def _read_aggregated(document: Obj, found: list[APIResource], failed: dict[GroupVersion, Exception]) -> None:
+    for group in document.get("items") or ():
+        name = group["metadata"].get("name") or ""
+        for version in group.get("versions") or ():
+            gv = GroupVersion(name, version["version"])
+            if version.get("freshness") == "Stale":
+                failed[gv] = APIError(503, "ServiceUnavailable", f"stale GroupVersion discovery: {gv}")
+                continue
+            for entry in version.get("resources") or ():
+                response = entry.get("responseKind") or {}
+                found.append(
+                    APIResource(
+                        gvr=GVR(name, gv.version, entry["resource"]),
+                        kind=response.get("kind") or "",
+                        namespaced=entry.get("scope") == "Namespaced",
+                        verbs=frozenset(entry.get("verbs") or ()),
+                    )
+                )
+
+
+def _preferred(found: list[APIResource]) -> list[APIResource]:
+    """Versions come in their group's order of preference, so the first of each resource is the preferred one."""
+    first: dict[tuple[str, str], APIResource] = {}
+    for resource in found:
+        first.setdefault(resource.gvr.gr, resource)
+    return list(first.values())
+
+
+def _groups_of_versions(document: Obj) -> list[Group]:
+    versions = document.get("versions") or ()
+    return [Group(name="", versions=tuple(versions), preferred=versions[0])] if versions else []
+
+
+def _groups_of_list(document: Obj) -> list[Group]:
+    found = []
+    for group in document.get("groups") or ():
+        names = tuple(version["version"] for version in group["versions"])
+        preferred = (group.get("preferredVersion") or {}).get("version") or names[0]
+        found.append(
+            Group(name=group["name"], versions=(preferred, *(n for n in names if n != preferred)), preferred=preferred)
+        )
+    return found
+
+
+async def _get(client: APIClient, path: str, *, accept: str = "") -> Obj:
+    response = await client.request("GET", path, headers={"Accept": accept} if accept else None)
     raise_for_status(response, "GET")
     return object_of(response)

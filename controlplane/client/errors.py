@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["BadAnswer", "ClientError", "KubeconfigError", "StreamBroken", "Unreachable"]
+__all__ = ["BadAnswer", "ClientError", "KubeconfigError", "NoKindMatch", "StreamBroken", "Unreachable"]
 
 
 class ClientError(Exception):
@@ -30,3 +30,10 @@ class BadAnswer(ClientError):
 
 class KubeconfigError(ClientError):
     """A kubeconfig that cannot be used; the message names the file, the entry and the remedy."""
+
+
+class NoKindMatch(ClientError):
+    """Discovery knows no resource of this kind. That may change, and says nothing about what exists."""
+
+    def __init__(self, kind: str, api_version: str) -> None:
+        super().__init__(f'no matches for kind "{kind}" in version "{api_version}"')

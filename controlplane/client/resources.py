@@ -64,10 +64,16 @@ class ResourceClient:
 
     # -- one object ------------------------------------------------------------------------------------------------
 
-    async def get(self, key: Key, *, resource_version: str = "", subresource: str = "") -> Obj:
-        """Read one object; ``resource_version`` ``""`` is consistent, ``"0"`` whatever is at hand, N at least N."""
+    async def get(
+        self, key: Key, *, resource_version: str = "", subresource: str = "", metadata_only: bool = False
+    ) -> Obj:
+        """Read one object; ``resource_version`` ``""`` is consistent, ``"0"`` whatever is at hand, N at least N.
+
+        ``metadata_only``: ask for PartialObjectMetadata (406 where the server has no such form).
+        """
         query = [("resourceVersion", resource_version)] if resource_version else []
-        return await self._object("GET", key, subresource, query=query)
+        headers = {"Accept": _METADATA_ITEM} if metadata_only else None
+        return await self._object("GET", key, subresource, query=query, headers=headers)
 
     async def create(self, obj: Obj, *, dry_run: bool = False, field_manager: str = "") -> Obj:
         """Store a new object, in the namespace that its metadata names."""
@@ -270,9 +276,12 @@ class ResourceClient:
         query: QueryPairs = (),
         body: bytes = b"",
         content_type: str = JSON,
+        headers: Mapping[str, str] | None = None,
     ) -> Obj:
         path = self._item(key, subresource)
-        response = await self._client.request(method, path, query=query, body=body, content_type=content_type)
+        response = await self._client.request(
+            method, path, query=query, body=body, content_type=content_type, headers=headers
+        )
         raise_for_status(response, method, self._gr, key.name)
         return object_of(response)
 

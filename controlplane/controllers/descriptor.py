@@ -1,30 +1,40 @@
-"""What a controller is before it runs: its name, what it needs served, and how it is built."""
+"""What a controller is before it runs: its name, what it needs served, what it may do, and how it is built."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from controlplane.apimachinery.identity import GroupResource
+from controlplane.apimachinery.identity import GVR, GroupResource, Obj
+from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.api import APIClient
-from controlplane.reconcile.controller import Controller
+from controlplane.reconcile.controller import Runnable, Watch
 from controlplane.reconcile.informers import InformerSet
 
-__all__ = ["ControllerContext", "ControllerDescriptor"]
+__all__ = ["DISCOVERY_RULES", "ControllerContext", "ControllerDescriptor", "definition_watches"]
+
+DISCOVERY_RULES = (PolicyRule(("get",), non_resource_urls=("/api", "/api/*", "/apis", "/apis/*")),)
+"""What every controller may read besides: which resources there are."""
+
+_DEFINITIONS = (
+    GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
+    GVR("apiregistration.k8s.io", "v1", "apiservices"),
+)
+"""The resources whose objects change what is served."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerContext:
     """What a controller is built from.
 
-    ``client_for``: the client that acts as the controller of this name (its own service account).
-    ``informers``: shared by all controllers of the process.
+    ``client_for``: the client that acts as the controller of this name. ``informers``: shared by all controllers of the
+    process. ``served``: the built-in resources that there are.
     """
 
     client_for: Callable[[str], APIClient]
     informers: InformerSet
+    served: frozenset[GroupResource]
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -34,10 +44,28 @@ class ControllerDescriptor:
 
     ``name``: that of its boolean, in flag spelling. ``needs``: the resources without which it is off.
     ``in_server``: it belongs to the server and always runs, on every replica; otherwise it is the controller manager's,
-    can be turned off, and runs where the leader is.
+    can be turned off, and runs where the leader is. ``account``: its service account in kube-system, and ``rules`` what
+    that may do (Kubernetes' names, since roles and audit logs carry them); the server's own are the server itself.
     """
 
     name: str
-    build: Callable[[ControllerContext], Controller[Any]]
+    build: Callable[[ControllerContext], Runnable]
     needs: tuple[GroupResource, ...] = ()
     in_server: bool = False
+    account: str = ""
+    rules: tuple[PolicyRule, ...] = ()
+
+
+def definition_watches(context: ControllerContext, changed: Callable[[], None]) -> tuple[Watch[str], ...]:
+    """Call ``changed`` when an object changes what the server has. The watches are for the manager to run."""
+
+    def look(_old: Obj | None, _new: Obj | None) -> None:
+        changed()
+
+    watches = []
+    for gvr in _DEFINITIONS:
+        if gvr.gr in context.served:
+            informer = context.informers.get(gvr, namespaced=False, metadata_only=True)
+            informer.add_handler(look)
+            watches.append(Watch[str](informer, lambda _old, _new: ()))
+    return tuple(watches)

@@ -7,7 +7,7 @@ adds resources, admission plugins, controllers, filters, routes, authenticators 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,10 +15,12 @@ from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.admission.api import AdmissionPlugin
-from controlplane.apiserver.authentication.api import Authenticator
+from controlplane.apiserver.authentication.api import Authenticator, TokenAuthenticator
+from controlplane.apiserver.authentication.serviceaccounts.config import ServiceAccountConfig
 from controlplane.apiserver.authorization.api import Authorizer
+from controlplane.apiserver.endpoints.calls import CallKey
 from controlplane.apiserver.filters.chain import FILTERS, Filter
-from controlplane.apiserver.options import kv_options, store_url
+from controlplane.apiserver.options import kv_options, service_account_config, store_url
 from controlplane.apiserver.registry.sources import SourceDescriptor
 from controlplane.apiserver.server.completed import Frozen
 from controlplane.apiserver.server.routes import Route
@@ -29,6 +31,8 @@ from controlplane.controllers import builtin as builtin_controllers
 from controlplane.controllers.descriptor import ControllerDescriptor
 from controlplane.generic.options import GenericOptions
 from controlplane.plugins.admission import namespace_lifecycle
+from controlplane.plugins.calls.api import CallDescriptor
+from controlplane.plugins.calls.builtin import CALLS
 from controlplane.storage.kv.backends import KVOptions
 
 __all__ = ["GROUP_PRIORITIES", "SOURCES", "CompletedConfig", "Config", "ConfigError", "config_of"]
@@ -63,11 +67,11 @@ class Config:
 
     ``cert_dir``: where self-made files are kept. ``cert_file``, ``key_file``: the operator's own serving certificate.
     ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
-    ``sources``: who changes what is served while the server runs.
-    ``authenticators`` and ``authorizers`` are asked before the built-in ones. ``run_controllers``: also those that are
-    not the server's own. ``whole_process``: the process is this server and nothing else, so what is loaded may be taken
-    out of the garbage collector's sight. ``service_resolver``: where webhooks are that are named as services.
-    ``notes``: lines to show at the start.
+    ``sources``: who changes what is served while the server runs. ``calls``: who answers what is created and not kept.
+    ``authenticators``, ``token_authenticators`` and ``authorizers`` are asked before the built-in ones.
+    ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
+    nothing else, so what is loaded may be taken out of the garbage collector's sight.
+    ``service_resolver``: where webhooks are that are named as services. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -86,11 +90,14 @@ class Config:
     client_ca_file: str = ""
     token_auth_file: str = ""
     anonymous: bool = True
+    service_accounts: ServiceAccountConfig = field(default_factory=ServiceAccountConfig)
     authorization_modes: tuple[str, ...] = ()
     authenticators: list[Authenticator] = field(default_factory=list)
+    token_authenticators: list[TokenAuthenticator] = field(default_factory=list)
     authorizers: list[Authorizer] = field(default_factory=list)
     resources: list[Resource] = field(default_factory=lambda: list(BUILTIN))
     sources: list[SourceDescriptor] = field(default_factory=lambda: list(SOURCES))
+    calls: list[CallDescriptor] = field(default_factory=lambda: list(CALLS))
     group_priorities: dict[str, int] = field(default_factory=lambda: dict(GROUP_PRIORITIES))
     admission: list[AdmissionPlugin] = field(default_factory=lambda: [namespace_lifecycle.PLUGIN])
     controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(builtin_controllers.BUILTIN))
@@ -117,11 +124,15 @@ class Config:
         """Check and freeze.
 
         Raises:
-            ConfigError: two resources under one name, a certificate without its key.
+            ConfigError: two resources under one name, one that nobody answers, a certificate without its key.
         """
         _check_unique("resource", [str(resource.gr) for resource in self.resources])
-        own = [resource.key_prefix for resource in self.resources if resource.stored_group is None]
+        own = [resource.key_prefix for resource in self.resources if resource.stored and resource.stored_group is None]
         _check_unique("store key prefix", own)
+        _check_unique("answer to calls", [str(call.key) for call in self.calls])
+        unanswered = sorted(set(_calls_of(self.resources)) - {call.key for call in self.calls})
+        if unanswered:
+            raise ConfigError(f"nobody answers {', '.join(map(str, unanswered))}: add to calls, or leave the kind out")
         _check_unique("controller", [controller.name for controller in self.controllers])
         if bool(self.cert_file) != bool(self.key_file):
             raise ConfigError("cert_file and key_file must be given together")
@@ -155,12 +166,9 @@ def config_of(options: GenericOptions) -> Config:
         client_ca_file=authentication.client_ca_file,
         token_auth_file=authentication.token_auth_file,
         anonymous=authentication.anonymous_auth,
+        service_accounts=service_account_config(options.service_accounts),
         authorization_modes=options.authorization.authorization_mode,
-        resources=[
-            _kept_for(options.event_ttl, resource) if resource.plural == "events" else resource
-            for resource in BUILTIN
-            if f"resources.{resource.plural}" in toggles.on
-        ],
+        resources=[_adapted(resource, options) for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         run_controllers=options.controllers.enabled,
         request_seconds=requests.request_timeout,
@@ -177,10 +185,29 @@ def config_of(options: GenericOptions) -> Config:
     )
 
 
+def _adapted(resource: Resource, options: GenericOptions) -> Resource:
+    """A built-in kind as the options have it."""
+    if resource.plural == "events":
+        return _kept_for(options.event_ttl, resource)
+    if resource.plural == "serviceaccounts" and not service_account_config(options.service_accounts).signs:
+        return replace(resource, subresources=())
+    return resource
+
+
 def _kept_for(seconds: float, resource: Resource) -> Resource:
     """A resource whose objects end by themselves, ``seconds`` after their last write; 0 is never."""
     whole = math.ceil(seconds)
     return replace(resource, strategy=replace(resource.strategy, ttl_seconds=lambda _obj: whole))
+
+
+def _calls_of(resources: Iterable[Resource]) -> Iterator[CallKey]:
+    """What is created and not kept."""
+    for resource in resources:
+        if not resource.stored:
+            yield CallKey(resource.group, resource.plural)
+        for subresource in resource.subresources:
+            if subresource.request is not None:
+                yield CallKey(resource.group, resource.plural, subresource.name)
 
 
 def _check_unique(what: str, names: list[str]) -> None:

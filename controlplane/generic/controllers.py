@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from controlplane.apimachinery.identity import GroupResource, Key, Obj
+from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.apiserver.authentication.api import authenticated
 from controlplane.apiserver.filters.monitor import APISERVER_USER
@@ -13,36 +14,51 @@ from controlplane.apiserver.server.health import HealthCheck
 from controlplane.apiserver.server.hooks import HookContext
 from controlplane.client.api import APIClient
 from controlplane.client.loopback import LoopbackClient
-from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
+from controlplane.controllers.descriptor import DISCOVERY_RULES, ControllerContext, ControllerDescriptor
 from controlplane.controllers.system_namespaces.controller import NAMESPACES, SYSTEM_NAMESPACES
 from controlplane.generic.config import CompletedConfig
 from controlplane.reconcile.informers import InformerSet
 from controlplane.reconcile.manager import Manager
 
-__all__ = ["SERVER_USER", "ControllerHost", "service_account"]
+__all__ = ["SERVER_USER", "ControllerHost", "controller_grants", "service_account"]
 
 SERVER_USER = authenticated(UserInfo(name=APISERVER_USER, groups=(MASTERS_GROUP,)))
 """The server itself, through its loopback client."""
 
 
-def service_account(controller: str) -> UserInfo:
+def service_account(name: str) -> UserInfo:
     """The identity of a controller that is not the server's own."""
     return authenticated(
         UserInfo(
-            name=f"system:serviceaccount:kube-system:{controller}",
+            name=f"system:serviceaccount:kube-system:{name}",
             groups=("system:serviceaccounts", "system:serviceaccounts:kube-system"),
         )
     )
 
 
+def served_resources(config: CompletedConfig) -> frozenset[GroupResource]:
+    """The resources that the server has by itself."""
+    built_in = {resource.gr for resource in config.resources}
+    return frozenset(built_in | {kind.resource.gr for source in config.sources for kind in source.kinds})
+
+
 def selected(config: CompletedConfig) -> list[ControllerDescriptor]:
     """The controllers that run: what they need is served, and they are the server's own or wanted."""
-    served: set[GroupResource] = {resource.gr for resource in config.resources}
+    served = served_resources(config)
     return [
         descriptor
         for descriptor in config.controllers
         if served.issuperset(descriptor.needs) and (descriptor.in_server or config.run_controllers)
     ]
+
+
+def controller_grants(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
+    """What the controllers that run may do, by user name."""
+    return {
+        service_account(descriptor.account).name: (*descriptor.rules, *DISCOVERY_RULES)
+        for descriptor in selected(config)
+        if descriptor.account
+    }
 
 
 class ControllerHost:
@@ -54,14 +70,19 @@ class ControllerHost:
         loopback: Callable[[UserInfo], LoopbackClient],
     ) -> None:
         descriptors = selected(config)
-        users = {d.name: SERVER_USER if d.in_server else service_account(d.name) for d in descriptors}
+        users = {d.name: SERVER_USER if d.in_server else service_account(d.account) for d in descriptors}
         self._informers = InformerSet(loopback(SERVER_USER), clock=config.clock)
         self._manager = Manager("controllers")
 
         def client_for(name: str) -> APIClient:
             return loopback(users[name])
 
-        context = ControllerContext(client_for=client_for, informers=self._informers, clock=config.clock)
+        context = ControllerContext(
+            client_for=client_for,
+            informers=self._informers,
+            served=served_resources(config),
+            clock=config.clock,
+        )
         for descriptor in descriptors:
             self._manager.add(descriptor.build(context))
         self._namespaces_exist = self._watch_system_namespaces(descriptors)

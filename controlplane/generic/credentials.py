@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from controlplane.base.tls.context import ServerTLS, TLSFiles
 from controlplane.base.tls.kubeconfig import kubeconfig, write_kubeconfig
 from controlplane.base.tls.pki import PKI, ensure_pki, serving_names
+from controlplane.base.tls.token_key import TokenKey, ensure_token_key
 from controlplane.generic.config import CompletedConfig
 from controlplane.storage.kv.api import ABSENT, KV
 
-__all__ = ["Credentials", "KeysDiffer", "check_fingerprint", "prepare_credentials"]
+__all__ = ["Credentials", "KeysDiffer", "check_fingerprints", "prepare_credentials", "serves_accounts"]
 
 FINGERPRINT_KEY = b"controlplane/keys"
+TOKEN_KEY_FINGERPRINT_KEY = b"controlplane/token-key"
 """Below the store's prefix; no resource lives there."""
 
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what to call, where the server listens everywhere
@@ -31,11 +33,13 @@ class KeysDiffer(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
     """``pki``: the self-made files, None if the operator gave all. ``client_ca_files``: whose client certificates are
-    accepted. ``tls``: the listener's context and its reloading."""
+    accepted. ``tls``: the listener's context and its reloading. ``token_key``: the self-made key of service account
+    tokens, None if the operator gave keys or there are no service accounts."""
 
     tls: ServerTLS
     pki: PKI | None
     client_ca_files: tuple[str, ...]
+    token_key: TokenKey | None
 
 
 def prepare_credentials(config: CompletedConfig) -> Credentials:
@@ -61,7 +65,15 @@ def prepare_credentials(config: CompletedConfig) -> Credentials:
             minimum_version=_VERSIONS[config.tls_min_version],
         )
     )
-    return Credentials(tls=tls, pki=pki, client_ca_files=client_ca_files)
+    token_key = None
+    if config.service_accounts.makes_key and serves_accounts(config):
+        token_key = ensure_token_key(config.cert_dir)
+    return Credentials(tls=tls, pki=pki, client_ca_files=client_ca_files, token_key=token_key)
+
+
+def serves_accounts(config: CompletedConfig) -> bool:
+    """Whether there are service accounts, and so tokens of theirs."""
+    return any(resource.gr == ("", "serviceaccounts") for resource in config.resources)
 
 
 _VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
@@ -101,18 +113,28 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
-async def check_fingerprint(kv: KV, config: CompletedConfig, pki: PKI) -> None:
-    """Record the keys' fingerprint in the store, or compare it with the one that is there.
+async def check_fingerprints(kv: KV, config: CompletedConfig, credentials: Credentials) -> None:
+    """Record the fingerprints of self-made keys in the store, or compare them with those that are there.
 
     Raises:
         KeysDiffer.
     """
-    mine = pki.fingerprint().encode()
-    outcome = await kv.put(config.prefix + FINGERPRINT_KEY, mine, expect=ABSENT)
-    if outcome.succeeded or outcome.current is None or outcome.current.value == mine:
-        return
-    raise KeysDiffer(
-        f"the store {config.store} belongs to servers with other self-made keys than those in {config.cert_dir}: "
-        f"their clients would not trust this server. Copy the other server's --cert-dir here, or give all servers "
-        f"--tls-cert-file, --tls-private-key-file and --client-ca-file"
-    )
+    if credentials.pki is not None and await _differs(kv, config, FINGERPRINT_KEY, credentials.pki.fingerprint()):
+        raise KeysDiffer(
+            f"the store {config.store} belongs to servers with other self-made keys than those in {config.cert_dir}: "
+            f"their clients would not trust this server. Copy the other server's --cert-dir here, or give all servers "
+            f"--tls-cert-file, --tls-private-key-file and --client-ca-file"
+        )
+    key = credentials.token_key
+    if key is not None and await _differs(kv, config, TOKEN_KEY_FINGERPRINT_KEY, key.fingerprint):
+        raise KeysDiffer(
+            f"the store {config.store} belongs to servers with another self-made key than {key.private_file}: their "
+            f"service accounts' tokens would not be good here. Copy the other server's sa.key and sa.pub here, or give "
+            f"all servers --service-account-signing-key-file"
+        )
+
+
+async def _differs(kv: KV, config: CompletedConfig, key: bytes, fingerprint: str) -> bool:
+    mine = fingerprint.encode()
+    outcome = await kv.put(config.prefix + key, mine, expect=ABSENT)
+    return not outcome.succeeded and outcome.current is not None and outcome.current.value != mine

@@ -13,6 +13,7 @@ from controlplane.apiserver.options import (
     AuthorizationOptions,
     LogOptions,
     RequestOptions,
+    ServiceAccountOptions,
     ServingOptions,
     StorageOptions,
 )
@@ -32,6 +33,8 @@ class ResourceOptions(OptionGroup):
     resourcequotas: bool | None = option(None, description="serve resourcequotas (default true)")
     secrets: bool | None = option(None, description="serve secrets (default true)")
     serviceaccounts: bool | None = option(None, description="serve serviceaccounts (default true)")
+    tokenreviews: bool | None = option(None, description="serve tokenreviews (default true)")
+    selfsubjectreviews: bool | None = option(None, description="serve selfsubjectreviews (default true)")
     certificatesigningrequests: bool | None = option(
         None, description="serve certificatesigningrequests (default true)"
     )
@@ -93,6 +96,7 @@ class GenericOptions(OptionGroup):
     serving: ServingOptions = group(ServingOptions)
     storage: StorageOptions = group(StorageOptions)
     authentication: AuthenticationOptions = group(AuthenticationOptions)
+    service_accounts: ServiceAccountOptions = group(ServiceAccountOptions)
     authorization: AuthorizationOptions = group(AuthorizationOptions)
     requests: RequestOptions = group(RequestOptions)
     resources: ResourceOptions = group(ResourceOptions)

@@ -18,10 +18,10 @@ from pathlib import Path
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.admission.api import PluginServices
 from controlplane.apiserver.admission.chain import build_chain
-from controlplane.apiserver.authentication.api import Authenticator
 from controlplane.apiserver.authentication.pool import CAPool
+from controlplane.apiserver.authentication.serviceaccounts.documents import IssuerDocuments
+from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
 from controlplane.apiserver.authentication.token_file import TokenFileError
-from controlplane.apiserver.authentication.x509 import X509Authenticator
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.openapi.handler import OpenAPI
@@ -32,7 +32,7 @@ from controlplane.apiserver.server.config import ServerConfig
 from controlplane.apiserver.server.health import HealthCheck
 from controlplane.apiserver.server.hooks import HookContext
 from controlplane.apiserver.server.listen import PortUnavailable, bind
-from controlplane.apiserver.server.routes import openapi_routes
+from controlplane.apiserver.server.routes import Route, issuer_routes, openapi_routes
 from controlplane.apiserver.server.server import PreparedServer, Server
 from controlplane.base import logs
 from controlplane.base.tls.context import TLSFilesError
@@ -42,17 +42,19 @@ from controlplane.base.tls.upkeep import keep_up
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request_info import RequestInfo
 from controlplane.client.webhook import WebhookTransport
-from controlplane.generic.access import build_authenticator, build_authorizer, client_certificates
+from controlplane.generic.access import build_authorizer
+from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.controllers import ControllerHost
 from controlplane.generic.credentials import (
-    Credentials,
     KeysDiffer,
-    check_fingerprint,
+    check_fingerprints,
     prepare_credentials,
     server_url,
+    serves_accounts,
     write_admin_kubeconfig,
 )
+from controlplane.plugins.calls.api import CallServices
 from controlplane.storage.api import Storage
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.errors import StorageError
@@ -68,6 +70,7 @@ _FOR_THE_OPERATOR = (
     PKIError,
     TLSFilesError,
     TokenFileError,
+    KeyFileError,
     KubeconfigError,
     KeysDiffer,
     StorageError,
@@ -85,9 +88,7 @@ class _Parts:
     listening: socket.socket
     kv: KV
     mirror: Mirror
-    credentials: Credentials
-    certificates: X509Authenticator
-    authenticator: Authenticator
+    identities: Identities
     thread: ThreadPoolExecutor
     failed: asyncio.Future[BaseException]
 
@@ -116,7 +117,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     stack.callback(listening.close)
     thread = ThreadPoolExecutor(1, thread_name_prefix="files")
     stack.callback(thread.shutdown)
-    reading = loop.run_in_executor(thread, _credentials, config)  # while the store is opened
+    reading = loop.run_in_executor(thread, read_identities, config)  # while the store is opened
     try:
         kv = await open_kv(config.store, config.kv)
     except BaseException:
@@ -124,9 +125,9 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         reading.exception()
         raise
     stack.push_async_callback(kv.close)
-    credentials, certificates, authenticator = await reading
-    if credentials.pki is not None and kv.revision_nowait() is None:
-        await check_fingerprint(kv, config, credentials.pki)
+    identities = await reading
+    if kv.revision_nowait() is None:
+        await check_fingerprints(kv, config, identities.credentials)
     failed: asyncio.Future[BaseException] = loop.create_future()
     mirror = Mirror(
         kv,
@@ -147,21 +148,14 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         listening=listening,
         kv=kv,
         mirror=mirror,
-        credentials=credentials,
-        certificates=certificates,
-        authenticator=authenticator,
+        identities=identities,
         thread=thread,
         failed=failed,
     )
 
 
-def _credentials(config: CompletedConfig) -> tuple[Credentials, X509Authenticator, Authenticator]:
-    credentials = prepare_credentials(config)
-    try:
-        certificates = client_certificates(config, credentials.client_ca_files)
-        return credentials, certificates, build_authenticator(config, certificates)
-    except (OSError, ValueError) as error:
-        raise TLSFilesError(f"--client-ca-file: {error}") from error
+def _storage(mirror: Mirror, kind: SourceKind) -> Storage | None:
+    return mirror.storage(kind.resource, conversion=kind.conversion) if kind.resource.stored else None
 
 
 class ControlPlane:
@@ -175,7 +169,7 @@ class ControlPlane:
         kinds = [SourceKind(resource) for resource in config.resources]
         kinds += [kind for source in config.sources for kind in source.kinds]
         table = build_table(
-            [(kind.resource, parts.mirror.storage(kind.resource, conversion=kind.conversion)) for kind in kinds],
+            [(kind.resource, _storage(parts.mirror, kind)) for kind in kinds],
             group_priorities=config.group_priorities,
         )
         self.tables = TableHolder(table, complete=True)
@@ -183,7 +177,7 @@ class ControlPlane:
         services = SourceServices(
             mirror=parts.mirror,
             tables=self.tables,
-            registry=RegistrySettings(clock=config.clock, garbage_collection=False),
+            registry=RegistrySettings(clock=config.clock),
             webhooks=self.webhooks,
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
         )
@@ -217,13 +211,22 @@ class ControlPlane:
             config.admission,
             PluginServices(storage_of=self._storage_of, clock=config.clock),
         )
+        tokens = build_tokens(config, parts.identities, self._storage_of)
+        calls = CallServices(
+            tokens=tokens,
+            issuer=parts.identities.issuer,
+            service_accounts=config.service_accounts,
+            authorizer=authorizer,
+            storage_of=self._storage_of,
+            clock=config.clock,
+        )
         endpoints = APIEndpoints(
             tables=self.tables,
             admission=admission,
             authorizer=authorizer,
+            calls={call.key: call.build(calls) for call in config.calls},
             clock=config.clock,
             min_request_timeout_seconds=config.min_watch_seconds,
-            garbage_collection=False,
             sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
@@ -231,7 +234,7 @@ class ControlPlane:
         store = HealthCheck("etcd", lambda: parts.mirror.not_ready_reason or None, group="etcd")
         return Server(
             ServerConfig(
-                authenticator=parts.authenticator,
+                authenticator=build_authenticator(config, parts.identities, tokens),
                 authorizer=authorizer,
                 resources=endpoints.handle,
                 discovery=discovery.handle,
@@ -239,9 +242,9 @@ class ControlPlane:
                 serves=self._serves,
                 complete_sources=lambda: self.tables.complete,
                 catch_up=self._catch_up,
-                tls=parts.credentials.tls.context,
+                tls=parts.identities.credentials.tls.context,
                 filters=config.filters,
-                routes=[*config.routes, *openapi_routes(openapi)],
+                routes=[*config.routes, *openapi_routes(openapi), *self._issuer_routes()],
                 live_checks=[store],
                 ready_checks=[store._replace(name="etcd-readiness")],
                 version=config.version,
@@ -256,6 +259,14 @@ class ControlPlane:
                 clock=config.clock,
             ).complete()
         )
+
+    def _issuer_routes(self) -> list[Route]:
+        config = self.config
+        if not serves_accounts(config):
+            return []
+        issuer = self._parts.identities.issuer
+        address = self.url.removeprefix("https://")
+        return issuer_routes(IssuerDocuments(config.service_accounts, issuer, address=lambda: address))
 
     def _storage_of(self, group: str, plural: str) -> Storage | None:
         return self.tables.current.storage_of(group, plural)
@@ -287,20 +298,20 @@ class ControlPlane:
         context.start(keep_warm(self._openapi, self.tables, self.config.clock), name="openapi-prewarm")
 
     async def _watch_certificates(self, context: HookContext) -> None:
-        config, credentials = self.config, self._parts.credentials
+        config, credentials = self.config, self._parts.identities.credentials
         renew = (lambda: prepare_credentials(config)) if credentials.pki is not None else None
         upkeep = keep_up(credentials.tls, clock=config.clock, renew=renew, on_change=self._take_authorities)
         context.start(upkeep, name="certificates")
 
     async def _take_authorities(self) -> None:
         """Let changed client authorities decide on open connections too, not on new ones alone."""
-        loop, files = asyncio.get_running_loop(), self._parts.credentials.client_ca_files
+        loop, files = asyncio.get_running_loop(), self._parts.identities.credentials.client_ca_files
         try:
             pool = await loop.run_in_executor(self._parts.thread, lambda: CAPool.read(files, whole=False))
         except (OSError, ValueError) as error:
             log.warning("client authorities changed and cannot be used; the old ones stay in use", error=error)
             return
-        self._parts.certificates.set_pool(pool)
+        self._parts.identities.certificates.set_pool(pool)
 
 
 class PreparedControlPlane:
@@ -325,7 +336,11 @@ class PreparedControlPlane:
         async with self._server.serving(self._parts.listening):
             try:
                 written = await loop.run_in_executor(
-                    self._parts.thread, write_admin_kubeconfig, plane.config, self._parts.credentials, plane.port
+                    self._parts.thread,
+                    write_admin_kubeconfig,
+                    plane.config,
+                    self._parts.identities.credentials,
+                    plane.port,
                 )
             except KubeconfigError as error:
                 raise StartError(f"--write-kubeconfig: {error}") from error

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Key, Obj
@@ -26,7 +26,7 @@ from controlplane.reconcile.informer import EventHandler, Informer
 from controlplane.reconcile.metrics import RECONCILES
 from controlplane.reconcile.queue import WorkQueue
 
-__all__ = ["Controller", "Result", "Resync", "Terminal", "Watch", "own_key"]
+__all__ = ["Controller", "Result", "Resync", "Runnable", "Terminal", "Watch", "own_key"]
 
 _KEYS_PER_TURN = 256
 """Keys queued at the start before others get a turn of the loop."""
@@ -58,6 +58,19 @@ class Resync(NamedTuple, Generic[K]):
 
     seconds: float
     wanted: Callable[[], Iterable[K]]
+
+
+class Runnable(Protocol):
+    """What a manager runs: a ``Controller``, or what is made of several. ``watches`` are the informers that it needs;
+    ``working`` is set while it works; ``run`` ends only by being cancelled, and may be called again then."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def watches(self) -> Sequence[Watch[Any]]: ...
+    @property
+    def working(self) -> asyncio.Event: ...
+    async def run(self) -> None: ...
 
 
 def own_key(old: Obj | None, new: Obj | None) -> tuple[Key, ...]:
@@ -92,6 +105,11 @@ class Controller(Generic[K]):
         self._log = log.bind(controller=name)
         for watch in self.watches:
             watch.informer.add_handler(self._handler(watch.keys))
+
+    def add(self, key: K) -> None:
+        """Want work on a key, beside what the watches bring. Not kept while the controller does not run."""
+        if self._queue is not None:
+            self._queue.add(key)
 
     async def run(self) -> None:
         """Wait for the watches' first state, then work until cancelled. May be run again after that."""

@@ -56,6 +56,7 @@ class Informer:
         self.store = ObjectStore(indexers)
         self.synced = asyncio.Event()
         self._handlers: list[EventHandler] = []
+        self._loading: dict[Key, Obj] = {}
         self._running = False
         self._reflector = Reflector(
             resource,
@@ -92,8 +93,21 @@ class Informer:
 
     # -- what the reflector learns ---------------------------------------------------------------------------------
 
-    async def replace(self, objects: dict[Key, Obj]) -> None:
-        """Bring the store to this state, reporting the difference."""
+    def begin_load(self) -> None:
+        """A whole state follows."""
+        self._loading = {}
+
+    def load(self, obj: Obj) -> None:
+        """This is part of it."""
+        self._loading[meta.key_of(obj)] = obj
+
+    def unload(self, obj: Obj) -> None:
+        """This was part of it."""
+        self._loading.pop(meta.key_of(obj), None)
+
+    async def end_load(self) -> None:
+        """Bring the store to the loaded state, reporting the difference."""
+        objects, self._loading = self._loading, {}
         for done, (key, obj) in enumerate(objects.items(), start=1):
             self._put(key, obj)
             if done % _OBJECTS_PER_TURN == 0:

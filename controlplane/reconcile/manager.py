@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from controlplane.base import logs
 from controlplane.base.tasks import TaskGroup
-from controlplane.reconcile.controller import Controller
+from controlplane.reconcile.controller import Runnable
 from controlplane.reconcile.informer import Informer
 from controlplane.reconcile.leader import LeaderElector
 
@@ -37,8 +37,8 @@ class Manager:
     def __init__(self, name: str = "manager", *, elector: LeaderElector | None = None) -> None:
         self._name, self._elector = name, elector
         self._informers: dict[int, Informer] = {}
-        self._controllers: dict[str, Controller[Any]] = {}
-        self._elected: dict[str, Controller[Any]] = {}
+        self._controllers: dict[str, Runnable] = {}
+        self._elected: dict[str, Runnable] = {}
         self._running = False
 
     def add_informer(self, informer: Informer) -> None:
@@ -46,7 +46,7 @@ class Manager:
         self._refuse_if_running(informer.name)
         self._informers[id(informer)] = informer
 
-    def add(self, controller: Controller[Any], *, leader_elected: bool = False) -> None:
+    def add(self, controller: Runnable, *, leader_elected: bool = False) -> None:
         """Run this controller, and the informers that it watches.
 
         Raises:
@@ -119,7 +119,7 @@ class Manager:
             raise RuntimeError(f"manager {self._name!r} runs already; refused {what!r}")
 
 
-def _start_all(group: TaskGroup, controllers: Iterable[Controller[Any]]) -> None:
+def _start_all(group: TaskGroup, controllers: Iterable[Runnable]) -> None:
     for controller in controllers:
         group.start(_never_returns(controller.run, f"controller {controller.name}"), name=controller.name)
 

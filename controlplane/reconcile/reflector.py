@@ -15,12 +15,14 @@ Source: behaviour of kubernetes/client-go ``tools/cache`` (Reflector), and KEP-3
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from random import Random
 from typing import Protocol
 
 from controlplane.apimachinery import meta
-from controlplane.apimachinery.identity import Key, Obj
+from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.status import APIError
 from controlplane.base import logs
 from controlplane.base.clock import Clock
@@ -46,8 +48,17 @@ log = logs.get(__name__)
 class Target(Protocol):
     """Where a reflector's findings go."""
 
-    async def replace(self, objects: dict[Key, Obj]) -> None:
-        """This is the whole state now."""
+    def begin_load(self) -> None:
+        """The whole state follows, object by object. A load that fails on the way is begun again."""
+
+    def load(self, obj: Obj) -> None:
+        """This is part of the state."""
+
+    def unload(self, obj: Obj) -> None:
+        """This was part of the state, and is no more."""
+
+    async def end_load(self) -> None:
+        """The state is whole: what has not been loaded is not there."""
 
     def apply(self, event: WatchEvent) -> None:
         """This has changed (ADDED, MODIFIED or DELETED); it may have been reported before."""
@@ -77,6 +88,9 @@ class Reflector:
         self._metadata_only, self._ask_for_metadata = metadata_only, metadata_only
         self._clock, self._random = clock, random
         self._streams_lists = True
+        self.disconnected = asyncio.Event()
+        """Set while no watch is open: whatever the last one brought has reached the target."""
+        self.disconnected.set()
         self._resume: str | None = None
         self._current = ""
         self._events = 0
@@ -126,16 +140,15 @@ class Reflector:
             await self._load_by_list()
 
     async def _load_by_watch(self) -> None:
-        found: dict[Key, Obj] = {}
+        self._target.begin_load()
         async with self._open(send_initial_events=True) as events:
             async for event in events:
-                key = meta.key_of(event.object)
                 if event.type == "DELETED":
-                    found.pop(key, None)
+                    self._target.unload(event.object)
                 elif event.type != "BOOKMARK":
-                    found[key] = self._reduced(event.object)
+                    self._load_one(event.object)
                 elif meta.annotations(event.object).get(INITIAL_EVENTS_END) == "true":
-                    await self._loaded(found, meta.resource_version(event.object))
+                    await self._loaded(meta.resource_version(event.object))
                     await self._consume(events)
                     return
                 else:
@@ -144,16 +157,16 @@ class Reflector:
 
     async def _load_by_list(self) -> None:
         try:
-            found, version = await self._list(page_items=500)
+            version = await self._list(page_items=500)
         except APIError as e:
             if e.code != 410:
                 raise
-            found, version = await self._list(page_items=0)  # the pages' snapshot was forgotten: all in one
-        await self._loaded(found, version)
+            version = await self._list(page_items=0)  # the pages' snapshot was forgotten: all in one
+        await self._loaded(version)
         await self._follow(version)
 
-    async def _list(self, *, page_items: int) -> tuple[dict[Key, Obj], str]:
-        found: dict[Key, Obj] = {}
+    async def _list(self, *, page_items: int) -> str:
+        self._target.begin_load()
         version = ""
         async for page in self._resource.pages(
             self._namespace,
@@ -164,13 +177,16 @@ class Reflector:
         ):
             version = page.resource_version
             for item in page.items:
-                found[meta.key_of(item)] = self._reduced(item)
-        return found, version
+                self._load_one(item)
+        return version
 
-    async def _loaded(self, found: dict[Key, Obj], version: str) -> None:
-        self._events += len(found)
+    def _load_one(self, obj: Obj) -> None:
+        self._events += 1
+        self._target.load(self._reduced(obj))
+
+    async def _loaded(self, version: str) -> None:
         self._resume = self._current = version
-        await self._target.replace(found)
+        await self._target.end_load()
 
     async def _follow(self, version: str) -> None:
         """Take changes after ``version`` until the server ends the watch."""
@@ -188,10 +204,11 @@ class Reflector:
                 self._resume, self._current = self._current, version
             self._target.apply(WatchEvent(event.type, self._reduced(event.object)))
 
-    def _open(
+    @asynccontextmanager
+    async def _open(
         self, *, resource_version: str = "", send_initial_events: bool = False
-    ) -> AbstractAsyncContextManager[WatchStream]:
-        return self._resource.watch(
+    ) -> AsyncIterator[WatchStream]:
+        opened = self._resource.watch(
             self._namespace,
             resource_version=resource_version,
             label_selector=self._labels,
@@ -200,6 +217,12 @@ class Reflector:
             timeout_seconds=self._random.randrange(*_WATCH_SECONDS),
             metadata_only=self._ask_for_metadata,
         )
+        async with opened as events:
+            self.disconnected.clear()
+            try:
+                yield events
+            finally:
+                self.disconnected.set()
 
     def _reduced(self, obj: Obj) -> Obj:
         """The object as it is kept: without spec and status where only metadata is wanted, whoever cut them off."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tests.bench import bench_openapi, compare, machine, rows_http, rows_reference, rows_size, rows_stretch
+from tests.bench import bench_cel, bench_openapi, compare, machine, rows_http, rows_reference, rows_size, rows_stretch
 from tests.bench.report import Row
 
 ROWS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -26,6 +26,7 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "watch-memory": rows_size.watch_memory,
     "readiness": rows_size.readiness,
     "openapi": bench_openapi.openapi,
+    "expressions": bench_cel.expressions,
     "idle-memory": rows_size.idle_memory,
     "100000": rows_size.hundred_thousand,
     "stretch": rows_stretch.stretches,

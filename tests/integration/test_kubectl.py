@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,26 @@ def kubectl(plane: Plane, *arguments: str, stdin: str | None = None, code: int =
 def test_system_namespaces_are_there(plane: Plane) -> None:
     names = kubectl(plane, "get", "ns", "-o", "name").split()
     assert {"namespace/default", "namespace/kube-system", "namespace/kube-public"} <= set(names)
+
+
+def test_go_clients_speak_protobuf(plane: Plane) -> None:
+    """kubectl's typed commands prefer it, so this is client-go reading and writing ours."""
+    made = kubectl(plane, "create", "secret", "generic", "typed", "--from-literal=a=b", "-v=8")
+    assert "secret/typed created" in made
+    assert made.count("Content-Type: application/vnd.kubernetes.protobuf") == 2  # the request's, and the answer's
+    assert 'secrets "typed" already exists' in kubectl(
+        plane, "create", "secret", "generic", "typed", "--from-literal=a=b", code=1
+    )
+    shown = kubectl(plane, "describe", "secret", "typed", "-v=8")
+    assert "Content-Type: application/vnd.kubernetes.protobuf" in shown
+    assert "a:  1 bytes" in shown
+    kubectl(plane, "create", "quota", "typed", "--hard=configmaps=7,count/secrets=5k")
+    assert "Name:     typed" in kubectl(plane, "describe", "namespace", "default")  # a list
+    hard = json.loads(kubectl(plane, "get", "quota", "typed", "-o", "jsonpath={.spec.hard}"))
+    assert hard == {"configmaps": "7", "count/secrets": "5k"}
+    kubectl(plane, "create", "role", "typed", "--verb=get,list", "--resource=configmaps", "--resource-name=x")
+    assert re.search(r"configmaps +\[\] +\[x\] +\[get list\]", kubectl(plane, "describe", "role", "typed"))
+    kubectl(plane, "delete", "secret/typed", "quota/typed", "role/typed")
 
 
 def test_create_get_patch_delete_a_configmap(plane: Plane) -> None:

@@ -107,19 +107,22 @@ class CustomRules:
     def _value_errors(self, obj: Obj, old: Obj | None) -> list[FieldError]:
         schema = self.schema
         if schema.fits(obj):
-            return [*self._scale_errors(obj), *schema.embedded_errors(obj)]
-        return [
+            errors = [*self._scale_errors(obj), *schema.embedded_errors(obj)]
+            return self._schemas.rules(self._version).complete(errors, obj, old)
+        errors = [
             *(schema.validate(obj) if old is None else schema.validate_update(obj, old)),
             *self._scale_errors(obj),
             *schema.embedded_errors(obj),
             *schema.list_errors(obj, old),
         ]
+        return self._schemas.rules(self._version).complete(errors, obj, old)
 
     def _validate_status_update(self, obj: Obj, old: Obj) -> list[FieldError]:
         errors = validate_object_meta_update(obj["metadata"], old["metadata"])
         if "status" in obj:
             errors += self.schema.validate_status(obj["status"], old.get("status", ABSENT))
-        return [*errors, *self._scale_status_errors(obj), *self.schema.list_errors(obj, old)]
+        errors += [*self._scale_status_errors(obj), *self.schema.list_errors(obj, old)]
+        return self._schemas.rules(self._version).complete(errors, obj, old)
 
     def _scale_errors(self, obj: Obj) -> Iterator[FieldError]:
         if self._scale is not None:

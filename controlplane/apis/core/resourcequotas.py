@@ -269,6 +269,7 @@ RESOURCE_QUOTAS = Resource(
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
         reset_fields=("status",),
+        returns_deleted=True,
     ),
     subresources=(
         Subresource(

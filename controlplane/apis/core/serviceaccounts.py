@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
+from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy, Subresource
 from controlplane.apimachinery.schema.native import array, boolean, pointer, record
 from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain
+from controlplane.apis.authentication.tokenrequests import TOKEN_REQUESTS
 from controlplane.apis.columns import AGE, NAME
 from controlplane.apis.references import LOCAL_OBJECT_REFERENCE, REFERENCE_NUMBERS, object_reference
 
@@ -94,5 +95,7 @@ SERVICE_ACCOUNTS = Resource(
         checks_metadata=True,
         warnings=_warnings,
         validate_name=name_is_dns_subdomain,
+        returns_deleted=True,
     ),
+    subresources=(Subresource(name="token", verbs=("create",), request=TOKEN_REQUESTS),),
 )

@@ -2,23 +2,52 @@
 
 An authenticator answers None where the request carries no credentials of its kind, and raises where it carries bad
 ones: ``raise unauthorized() from BadCredentials(why)``. To the client it is always the same 401; why is for the log.
+
+Tokens are asked about with audiences: for whom they must be good. The API server has audiences of its own; a token
+review names others. What knows nothing of audiences knows tokens for the API server alone (``ForOwnAudiences``).
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from controlplane.apimachinery.user import AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, UserInfo
 from controlplane.client.request import Request
 
-__all__ = ["CREDENTIAL_ID", "Authenticator", "BadCredentials", "TokenAuthenticator", "authenticated"]
+__all__ = [
+    "CREDENTIAL_ID",
+    "Audiences",
+    "Authenticator",
+    "BadCredentials",
+    "TokenAuthenticator",
+    "TokenIdentity",
+    "authenticated",
+]
 
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 """Key of ``UserInfo.extra`` that identifies the credential used, never the credential itself."""
 
+Audiences = tuple[str, ...]
+
 
 class BadCredentials(Exception):
-    """Why credentials were refused: the cause of the 401. For logs; it holds no part of a token."""
+    """Why credentials were refused: the cause of the 401. For logs and token reviews; it holds no part of a token.
+
+    ``reasons``: one from each authenticator that knew better than to pass the token on.
+    """
+
+    def __init__(self, *reasons: str) -> None:
+        self.reasons = tuple(dict.fromkeys(reasons))
+        super().__init__(self.reasons[0] if len(self.reasons) == 1 else f"[{', '.join(self.reasons)}]")
+
+
+class TokenIdentity(NamedTuple):
+    """Whose a token is. ``audiences``: those that were asked for and for whom it is good. ``warnings``: for whoever
+    used it."""
+
+    user: UserInfo
+    audiences: Audiences
+    warnings: tuple[str, ...] = ()
 
 
 class Authenticator(Protocol):
@@ -35,11 +64,14 @@ class Authenticator(Protocol):
 class TokenAuthenticator(Protocol):
     """Finds whose a bearer token is."""
 
-    async def authenticate_token(self, token: str) -> UserInfo | None:
-        """The user; None: not a token of this kind.
+    async def authenticate_token(self, token: str, audiences: Audiences) -> TokenIdentity | None:
+        """Whose it is; None: not a token of this kind.
+
+        Args:
+            audiences: it must be good for one of these; never empty.
 
         Raises:
-            APIError: 401, a token of this kind that is bad (expired, forged).
+            BadCredentials: a token of this kind that is bad (expired, forged, meant for others).
         """
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode
-from collections.abc import Sequence
 
 from controlplane.apimachinery.status import unauthorized
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.authentication.api import BadCredentials, TokenAuthenticator
+from controlplane.apiserver.authentication.api import Audiences, BadCredentials
+from controlplane.apiserver.authentication.tokens import TokenUnion
 from controlplane.client.request import Request
 
 __all__ = ["BearerAuthenticator", "WebsocketBearerAuthenticator", "remove_websocket_token"]
@@ -24,19 +24,20 @@ PROTOCOL_HEADER = "Sec-WebSocket-Protocol"
 
 
 class _Tokens:
-    """Several token authenticators, asked in order."""
+    """``tokens`` know whose they are; ``audiences`` are the API server's own."""
 
-    __slots__ = ("_tokens",)
+    __slots__ = ("_audiences", "_tokens")
 
-    def __init__(self, tokens: Sequence[TokenAuthenticator]) -> None:
-        self._tokens = tuple(tokens)
+    def __init__(self, tokens: TokenUnion, audiences: Audiences) -> None:
+        self._tokens, self._audiences = tokens, audiences
 
-    async def _user(self, token: str) -> UserInfo:
-        for authenticator in self._tokens:
-            user = await authenticator.authenticate_token(token)
-            if user is not None:
-                return user
-        raise unauthorized() from BadCredentials("invalid bearer token")
+    async def _user(self, token: str, request: Request) -> UserInfo:
+        try:
+            identity = await self._tokens.authenticate_token(token, self._audiences)
+        except BadCredentials as error:
+            raise unauthorized() from error
+        request.warnings.extend(identity.warnings)
+        return identity.user
 
 
 class BearerAuthenticator(_Tokens):
@@ -53,7 +54,7 @@ class BearerAuthenticator(_Tokens):
             if len(rest) == 2:
                 request.warnings.append(SPACE_WARNING)
             return None
-        return await self._user(rest[0])
+        return await self._user(rest[0], request)
 
 
 class WebsocketBearerAuthenticator(_Tokens):
@@ -77,7 +78,7 @@ class WebsocketBearerAuthenticator(_Tokens):
             return None
         if len(_protocols(request)) == 1:
             raise unauthorized() from BadCredentials("missing additional subprotocol")
-        return await self._user(token)
+        return await self._user(token, request)
 
 
 def remove_websocket_token(protocols: str) -> str:

@@ -9,12 +9,10 @@ Source: kubernetes/apiserver ``pkg/authentication/token/tokenfile``.
 from __future__ import annotations
 
 import csv
-import secrets
-from hashlib import blake2b
 from pathlib import Path
 
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.authentication.api import authenticated
+from controlplane.apiserver.authentication.tokens import TokenDigest
 from controlplane.base import logs
 
 __all__ = ["TokenFileAuthenticator", "TokenFileError"]
@@ -27,12 +25,12 @@ class TokenFileError(Exception):
 
 
 class TokenFileAuthenticator:
-    """Knows a fixed set of tokens."""
+    """Knows a fixed set of tokens; see ``tokens.PlainTokens``."""
 
-    __slots__ = ("_hash_key", "_users")
+    __slots__ = ("_digest", "_users")
 
     def __init__(self) -> None:
-        self._hash_key = secrets.token_bytes(32)
+        self._digest = TokenDigest()
         self._users: dict[bytes, UserInfo] = {}
 
     @classmethod
@@ -60,13 +58,10 @@ class TokenFileAuthenticator:
 
     def add(self, token: str, user: UserInfo) -> None:
         """Know one more token (a loopback's, a test's)."""
-        self._users[self._hash(token)] = authenticated(user)
+        self._users[self._digest(token)] = user
 
-    async def authenticate_token(self, token: str) -> UserInfo | None:
-        return self._users.get(self._hash(token))
-
-    def _hash(self, token: str) -> bytes:
-        return blake2b(token.encode("utf-8", "surrogatepass"), key=self._hash_key, digest_size=32).digest()
+    async def user_of(self, token: str) -> UserInfo | None:
+        return self._users.get(self._digest(token))
 
     def _add(self, path: Path, line: int, row: list[str]) -> None:
         if len(row) < 3:
@@ -77,7 +72,7 @@ class TokenFileAuthenticator:
         if not token:
             log.warning("empty token in the token file is skipped", file=str(path), line=line)
             return
-        if self._hash(token) in self._users:
+        if self._digest(token) in self._users:
             log.warning("duplicate token in the token file; the last line counts", file=str(path), line=line)
         groups = tuple(group for group in rest[0].split(",") if group) if rest else ()
         self.add(token, UserInfo(name=name, uid=uid, groups=groups))

@@ -160,9 +160,9 @@ def _discovered_resource(served: Served) -> Obj:
 
 
 def _subresource_kind(served: Served, subresource: Subresource) -> Obj:
-    if subresource.projection is None:
+    shown = subresource.kind
+    if shown is None:
         return _response_kind(served)
-    shown = subresource.projection.resource
     return {"group": shown.group, "version": shown.storage_version, "kind": shown.kind}
 
 

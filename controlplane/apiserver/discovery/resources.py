@@ -57,7 +57,8 @@ def legacy_entries(resources: Iterable[Served]) -> list[Obj]:
             entry["shortNames"] = list(resource.short_names)
         if resource.categories:
             entry["categories"] = list(resource.categories)
-        entry["storageVersionHash"] = storage_version_hash(resource)
+        if resource.stored:
+            entry["storageVersionHash"] = storage_version_hash(resource)
         entries.append(entry)
         entries.extend(
             {
@@ -74,7 +75,7 @@ def legacy_entries(resources: Iterable[Served]) -> list[Obj]:
 
 def _subresource_kind(resource: Resource, subresource: Subresource) -> Obj:
     """The kind of a subresource, with group and version if they are not its resource's."""
-    if subresource.projection is None:
+    shown = subresource.kind
+    if shown is None:
         return {"kind": resource.kind}
-    shown = subresource.projection.resource
     return {"group": shown.group, "version": shown.storage_version, "kind": shown.kind}

@@ -108,9 +108,10 @@ class Admission:
         options = self._options
         if operation is Operation.CREATE and options.get("kind") != "CreateOptions":
             options = {**options, "kind": "CreateOptions"}  # an update or an apply that creates
+        taken = target.subresource.request if target.subresource is not None else None
         return Attributes(
             operation=operation,
-            kind=served.gvk,
+            kind=served.gvk if taken is None else taken.storage_gvk,
             resource=served.gvr,
             subresource=target.subresource.name if target.subresource is not None else "",
             namespace=namespace,

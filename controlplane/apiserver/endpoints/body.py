@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.codec.json_errors import json_kind
-from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
 from controlplane.apimachinery.status import APIError, bad_request, invalid, request_entity_too_large
@@ -38,6 +38,9 @@ __all__ = [
 
 _YAML_ON_LOOP_BYTES = 2048
 """YAML up to this length is converted on the loop: two milliseconds."""
+
+_CORE_KINDS = frozenset({"ConfigMap", "Event", "Namespace", "ResourceQuota", "Secret", "ServiceAccount"})
+"""What objects of ``v1`` are, also where another group's are due."""
 
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 """Into what Go reads kind and version, as it prints it."""
@@ -263,11 +266,17 @@ def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
     if not served.resource.native:
         raise _wrong_custom_kind(value, served)
     given = f'{kind or gvk.kind} in version "{str(api_version or gvk.api_version).rpartition("/")[2]}"'
-    if api_version in (None, "", gvk.api_version):
-        why = f"converting ({gvk.version}.{kind}) to ({gvk.kind}): unknown conversion"
+    if api_version in (None, "", gvk.api_version) or (api_version == "v1" and kind in _CORE_KINDS):
+        version = str(api_version or gvk.api_version).rpartition("/")[2]
+        why = f"converting ({version}.{kind}) to ({_package(gvk)}.{gvk.kind}): unknown conversion"
     else:
         why = f'no kind "{kind or gvk.kind}" is registered for version "{api_version}"'
     raise bad_request(f"{given} cannot be handled as a {gvk.kind}: {why}")
+
+
+def _package(gvk: GVK) -> str:
+    """The package of upstream's unversioned types of a group."""
+    return "core" if gvk.group in ("", "events.k8s.io") else gvk.group.partition(".")[0]
 
 
 def _check_custom_type(obj: Obj, served: Served) -> None:

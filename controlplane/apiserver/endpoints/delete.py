@@ -19,7 +19,7 @@ __all__ = ["delete", "options_object"]
 
 
 async def delete(services: Services, request: Request, target: Target, answer: Answer) -> Response:
-    """Delete an object: a Status if it is gone, the object if something holds it.
+    """Delete an object: a Status if it is gone, the object if something holds it, or if its kind has it so.
 
     Raises:
         APIError: bad options, and all that the registry refuses.
@@ -29,9 +29,9 @@ async def delete(services: Services, request: Request, target: Target, answer: A
     deleted = await registry_delete(
         services.registry, target.served, target.key, options, admit=admission.validate_delete(target.name)
     )
-    if deleted.gone:
+    if deleted.gone and not target.served.resource.strategy.returns_deleted:
         return respond_value(request, _gone(target, deleted), answer)
-    code = 202 if options.orphan_dependents is False else 200
+    code = 202 if options.orphan_dependents is False and not deleted.gone else 200
     if deleted.entry is not None:
         return await respond_entry(services, request, target.served, deleted.entry, answer, code=code)
     assert deleted.obj is not None

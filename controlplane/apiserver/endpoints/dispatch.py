@@ -14,6 +14,8 @@ from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import timeout
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
+from controlplane.apiserver.endpoints.call import call, is_call
+from controlplane.apiserver.endpoints.calls import Calls
 from controlplane.apiserver.endpoints.create import create
 from controlplane.apiserver.endpoints.delete import delete
 from controlplane.apiserver.endpoints.deletecollection import deletecollection
@@ -69,8 +71,8 @@ class APIEndpoints:
 
     Args:
         tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown.
-            ``authorizer`` is asked again where an update creates. ``garbage_collection``: see ``RegistrySettings``.
-            ``min_request_timeout_seconds``: see ``Services``.
+            ``authorizer`` is asked again where an update creates. ``calls``, ``min_request_timeout_seconds``: see
+            ``Services``. ``garbage_collection``: see ``RegistrySettings``.
     """
 
     __slots__ = ("_services", "_settles", "_sources", "_writes")
@@ -81,6 +83,7 @@ class APIEndpoints:
         tables: TableHolder,
         admission: Chain = EMPTY,
         authorizer: Authorizer | None = None,
+        calls: Calls | None = None,
         clock: Clock | None = None,
         min_request_timeout_seconds: float = 1800.0,
         garbage_collection: bool = True,
@@ -99,6 +102,7 @@ class APIEndpoints:
             ),
             admission=admission,
             authorizer=authorizer,
+            calls=calls or {},
             min_request_timeout_seconds=min_request_timeout_seconds,
             random=source,
         )
@@ -121,7 +125,7 @@ class APIEndpoints:
         answer = negotiate(request.headers.get("Accept"), _form(target, verb))
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)
-        handler = (_VERBS if _projection(target) is None else PROJECTED_VERBS)[verb]
+        handler = _handler(target, verb)
         if verb not in _BOUNDED_VERBS:
             return await handler(self._services, request, target, answer)
         running = self._writes.enter(asyncio.current_task())
@@ -153,14 +157,20 @@ class APIEndpoints:
         return self._services.tables.current.lookup(info.group, info.version, info.resource) is not None
 
 
+def _handler(target: Target, verb: str) -> Verb:
+    if _projection(target) is not None:
+        return PROJECTED_VERBS[verb]
+    return call if is_call(target) else _VERBS[verb]
+
+
 def _projection(target: Target) -> Projection | None:
     return None if target.subresource is None else target.subresource.projection
 
 
 def _form(target: Target, verb: str) -> Form:
     """What a target can be answered with."""
-    projection = _projection(target)
-    version = target.served.version if projection is None else projection.resource.versions[0]
+    kind = target.subresource.kind if target.subresource is not None else None
+    version = target.served.version if kind is None else kind.versions[0]
     if version.message is not None and target.served.resource.native:
         return STREAM if verb == "watch" else OBJECT
     return TEXT_STREAM if verb == "watch" else TEXT_OBJECT

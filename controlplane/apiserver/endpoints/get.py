@@ -8,7 +8,7 @@ from controlplane.apiserver.endpoints.respond import respond_bytes, respond_entr
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.translate import translate
-from controlplane.client.negotiation import JSON, Answer
+from controlplane.client.negotiation import PROTOBUF, Answer
 from controlplane.client.request import Request, Response
 from controlplane.storage.api import CONSISTENT, Freshness
 from controlplane.storage.errors import StorageError
@@ -28,7 +28,7 @@ async def get(services: Services, request: Request, target: Target, answer: Answ
         entry = await served.storage.get(target.key, fresh)
     except StorageError as error:
         raise translate(error, served.gr, target.name, "get") from error
-    if answer.media_type == JSON:
+    if answer.media_type != PROTOBUF:
         ready = served.storage.served_nowait(entry, served.version.name)
         if ready is not None:
             return respond_bytes(services, request, served, ready, answer)

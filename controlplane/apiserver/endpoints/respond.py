@@ -44,17 +44,24 @@ async def served_json(served: Served, entry: Entry) -> bytes:
         raise translate(error, served.gr, served.storage.key_of(entry).name, "get") from error
 
 
+async def _protobuf(served: Served, entry: Entry) -> bytes:
+    """An entry as a protobuf answer, of the bytes that are kept on it. Raises as ``served_json``."""
+    form, version = protobuf_form(served), served.version.name
+    try:
+        item = served.storage.served_nowait(entry, version, form.encoding)
+        if item is None:
+            item = (await served.storage.served((entry,), version, form.encoding))[0]
+    except StorageError as error:
+        raise translate(error, served.gr, served.storage.key_of(entry).name, "get") from error
+    return form.encode(item)
+
+
 async def respond_entry(
     services: Services, request: Request, served: Served, entry: Entry, answer: Answer, *, code: int = 200
 ) -> Response:
     """Answer with a stored object."""
     if answer.media_type == PROTOBUF and answer.conversion is None:
-        form = protobuf_form(served)
-        try:
-            items = await served.storage.served((entry,), served.version.name, form.encoding)
-        except StorageError as error:
-            raise translate(error, served.gr, served.storage.key_of(entry).name, "get") from error
-        return Response(code, form.encode(items[0]), content_type=PROTOBUF)
+        return Response(code, await _protobuf(served, entry), content_type=PROTOBUF)
     return respond_bytes(services, request, served, await served_json(served, entry), answer, code=code)
 
 

@@ -21,7 +21,7 @@ from controlplane.apiserver.filters.cors import with_cors
 from controlplane.apiserver.filters.deadline import with_deadline
 from controlplane.apiserver.filters.drain import DrainGate, with_drain_gate, with_retry_after
 from controlplane.apiserver.filters.errors import with_status_errors
-from controlplane.apiserver.filters.impersonation import with_impersonation_refused
+from controlplane.apiserver.filters.impersonation import with_impersonation
 from controlplane.apiserver.filters.max_in_flight import with_max_in_flight
 from controlplane.apiserver.filters.monitor import with_metrics
 from controlplane.apiserver.filters.panics import with_panic_recovery
@@ -77,7 +77,7 @@ FILTERS: tuple[Filter, ...] = (
     Filter("drain-gate", lambda following, c: with_drain_gate(following, gate=c.gate)),
     Filter("deadline", lambda following, c: with_deadline(following, seconds=c.request_seconds)),
     Filter("authentication", lambda following, c: with_authentication(following, authenticator=c.authenticator)),
-    Filter("impersonation", lambda following, _: with_impersonation_refused(following)),
+    Filter("impersonation", lambda following, c: with_impersonation(following, authorizer=c.authorizer)),
     Filter("max-in-flight", lambda following, c: with_max_in_flight(following, reading=c.reading, changing=c.changing)),
     Filter("authorization", lambda following, c: with_authorization(following, authorizer=c.authorizer)),
 )

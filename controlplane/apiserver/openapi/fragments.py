@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
+from controlplane.apimachinery.resource import Resource
 from controlplane.apiserver.openapi.custom_schemas import custom_kind, is_published_as_given
 from controlplane.apiserver.openapi.dialect import Dialect
 from controlplane.apiserver.openapi.discovery_operations import discovery_path, discovery_schemas
@@ -83,8 +84,19 @@ def resource_fragment(served: Served, encoder: Encoder) -> Steps[Fragment]:
         others[kind_name(list_gvk, native=resource.native)] = listed
     if resource.subresource("scale") is not None:
         others |= scale_definitions(dialect)
+    for subresource in resource.subresources:
+        if subresource.request is not None:
+            others |= _request_definitions(subresource.request, dialect)
     definitions |= yield from _definitions(others, encoder)
     return Fragment(paths, definitions)
+
+
+def _request_definitions(request: Resource, dialect: Dialect) -> dict[str, Obj]:
+    """The definitions of a kind that a subresource takes and nobody stores."""
+    gvk = request.storage_gvk
+    schemas = NativeSchemas(gvk.gv, dialect)
+    kind = {**schemas.kind(request.versions[0].schema), GVK_EXTENSION: gvk_extension([gvk])}
+    return {kind_name(gvk, native=request.native): kind, **schemas.found}
 
 
 def discovery_fragment(key: str, encoder: Encoder) -> Steps[Fragment]:

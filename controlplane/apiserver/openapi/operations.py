@@ -140,7 +140,7 @@ class _Paths:
                     "delete",
                     "delete",
                     f"Delete {self._object.text}.",
-                    answer=_STATUS,
+                    answer=self._object.definition if self._resource.strategy.returns_deleted else _STATUS,
                     query=parameters.DELETE,
                     answers=(OK, ACCEPTED),
                     body=Body(definition=_DELETE, required=False),
@@ -155,6 +155,9 @@ class _Paths:
         if name == "scale":
             definition = SCALE
             gvk = _SCALE_KIND if self._native else gvk  # of custom resources upstream names the object's kind
+        elif subresource.request is not None:
+            gvk = subresource.request.storage_gvk
+            definition = kind_name(gvk, native=self._native)
         about = _About(definition, gvk, f"{name} of {self._object.text}", name.capitalize())
         if "create" in verbs:
             found.operations.append(self._create(about))

@@ -73,8 +73,8 @@ class _Deletion:
 
     async def remove(self) -> Deleted:
         """Remove the object. Raises _Held if something keeps it."""
-        await self._served.storage.delete(self._key, self._require_free, version=self._served.version.name)
-        return Deleted(gone=True, uid=self._uid)
+        entry = await self._served.storage.delete(self._key, self._require_free, version=self._served.version.name)
+        return Deleted(gone=True, uid=self._uid, entry=entry)
 
     async def mark(self) -> Deleted:
         """Mark the object as under deletion. Raises _Free if nothing keeps it."""
@@ -89,7 +89,7 @@ class _Deletion:
         try:
             marked = await self._marked(obj, entry)
         except _Free:
-            return Deleted(gone=True, uid=self._uid)
+            return Deleted(gone=True, uid=self._uid, entry=entry)
         if isinstance(marked, Keep):
             return Deleted(gone=False, uid=self._uid, entry=entry)
         marked["metadata"]["resourceVersion"] = str(entry.mod_revision)

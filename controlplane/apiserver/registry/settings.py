@@ -52,8 +52,8 @@ class Written(NamedTuple):
 
 
 class Deleted(NamedTuple):
-    """A deletion's outcome. ``gone``: the object is no more (``uid`` and the name say which it was). Otherwise it waits
-    for its finalizers, and ``entry`` or (dry run) ``obj`` shows it."""
+    """A deletion's outcome. ``gone``: the object is no more (``uid`` and the name say which it was), and ``entry`` is
+    its last state. Otherwise it waits for its finalizers, and ``entry`` or (dry run) ``obj`` shows it."""
 
     gone: bool
     uid: str

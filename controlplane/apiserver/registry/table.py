@@ -26,14 +26,19 @@ DEFAULT_GROUP_PRIORITY = 1000
 class Served:
     """One resource in one served version, and the storage of its objects. Immutable; compared by identity.
 
+    ``storage`` is there for what is stored; nobody asks for it elsewhere.
     ``gr``: how errors name it; objects that are stored as another group's are named by that group.
     ``memo`` is for what others derive from it alone and want to keep as long as it is served.
     """
 
     __slots__ = ("_decoder", "gr", "gvk", "gvr", "memo", "resource", "storage", "version")
 
-    def __init__(self, resource: Resource, version: ResourceVersion, storage: Storage) -> None:
-        self.resource, self.version, self.storage = resource, version, storage
+    storage: Storage
+
+    def __init__(self, resource: Resource, version: ResourceVersion, storage: Storage | None) -> None:
+        self.resource, self.version = resource, version
+        if storage is not None:
+            self.storage = storage
         self.gvr, self.gvk = resource.gvr(version.name), resource.gvk(version.name)
         self.gr = GroupResource(resource.storage_gvk.group, resource.plural)
         self.memo: dict[Any, Any] = {}
@@ -86,7 +91,7 @@ class ResourceTable:
         self._by_name = {group.name: group for group in self.groups}
         every = [served for group in self.groups for v in group.versions for served in v.resources.values()]
         self.routes: Mapping[tuple[str, str, str], Served] = {served.gvr: served for served in every}
-        self._storages = {served.resource.gr: served.storage for served in every}
+        self._storages = {served.resource.gr: served.storage for served in every if served.resource.stored}
         self.memo: dict[Any, Any] = {}
 
     def lookup(self, group: str, version: str, plural: str) -> Served | None:
@@ -120,12 +125,12 @@ EMPTY_TABLE = ResourceTable()
 
 
 def build_table(
-    resources: Iterable[tuple[Resource, Storage]], *, group_priorities: Mapping[str, int] | None = None
+    resources: Iterable[tuple[Resource, Storage | None]], *, group_priorities: Mapping[str, int] | None = None
 ) -> ResourceTable:
     """Build a table.
 
     Args:
-        resources: each with the storage of its objects.
+        resources: each with the storage of its objects, None for what is not stored.
         group_priorities: higher ones are listed first, equal ones by name; a group not named has
             ``DEFAULT_GROUP_PRIORITY``.
 

@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from controlplane.apimachinery.status import APIError, service_unavailable
+from controlplane.apimachinery.status import APIError, internal_error, service_unavailable
+from controlplane.apiserver.authentication.serviceaccounts.documents import (
+    CONFIGURATION_PATH,
+    JWKS_PATH,
+    MAX_AGE_SECONDS,
+    IssuerDocuments,
+)
+from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
 from controlplane.apiserver.filters.plain import plain_error
 from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.server.documents import indented
@@ -19,7 +26,16 @@ from controlplane.apiserver.server.version import VersionInfo
 from controlplane.base import metrics
 from controlplane.client.request import Handler, Request, Response
 
-__all__ = ["Route", "Router", "index_route", "metrics_route", "openapi_routes", "page_not_found", "version_routes"]
+__all__ = [
+    "Route",
+    "Router",
+    "index_route",
+    "issuer_routes",
+    "metrics_route",
+    "openapi_routes",
+    "page_not_found",
+    "version_routes",
+]
 
 _EARLY = "the request has been made before all known HTTP paths have been installed, please try again"
 
@@ -104,8 +120,7 @@ def version_routes(info: VersionInfo) -> list[Route]:
 
     async def handle(request: Request) -> Response:
         if request.method != "GET":
-            text = "the server does not allow this method on the requested resource"
-            raise APIError(405, "MethodNotAllowed", text, details={})
+            raise _method_not_allowed()
         if not _accepts_json(request.headers.get("Accept", "")):
             text = "406: Not Acceptable\n\nAvailable representations: application/json"
             raise APIError(406, "NotAcceptable", text, details={})
@@ -123,6 +138,30 @@ def openapi_routes(openapi: OpenAPI) -> list[Route]:
     ]
 
 
+def issuer_routes(documents: IssuerDocuments) -> list[Route]:
+    """What others need to verify service account tokens; none where the issuer's name is no URL to look under."""
+    if not documents.available:
+        return []
+
+    def route(path: str, read: Callable[[], Awaitable[bytes]], content_type: str) -> Route:
+        kept = ("Cache-Control", f"public, max-age={MAX_AGE_SECONDS}")
+
+        async def handle(request: Request) -> Response:
+            if request.method != "GET":
+                raise _method_not_allowed()
+            try:
+                return Response(200, await read(), content_type=content_type, headers=[kept])
+            except KeyFileError as error:
+                raise internal_error(f"the keys of service account tokens cannot be read: {error}") from error
+
+        return Route(path, handle)
+
+    return [
+        route(CONFIGURATION_PATH, documents.configuration, "application/json"),
+        route(JWKS_PATH, documents.jwks, "application/jwk-set+json"),
+    ]
+
+
 def metrics_route() -> Route:
     """``/metrics``: all metrics of the process."""
 
@@ -131,6 +170,11 @@ def metrics_route() -> Route:
         return Response(200, page.pieces, content_type=page.content_type)
 
     return Route("/metrics", handle)
+
+
+def _method_not_allowed() -> APIError:
+    text = "the server does not allow this method on the requested resource"
+    return APIError(405, "MethodNotAllowed", text, details={})
 
 
 def _accepts_json(accept: str) -> bool:

@@ -16,13 +16,17 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Final
 
+from controlplane.base import logs
 from controlplane.base.grpc.call import Stream
-from controlplane.base.grpc.connection import KEEPALIVE, Connection, Keepalive
+from controlplane.base.grpc.connection import Connection
 from controlplane.base.grpc.headers import request_block, timeout_text
+from controlplane.base.grpc.keepalive import KEEPALIVE, Keepalive
 from controlplane.base.grpc.status import Code, RpcError
 from controlplane.base.tasks import Owner
 
 __all__ = ["CONNECT_SECONDS", "Channel"]
+
+log = logs.get(__name__)
 
 CONNECT_SECONDS: Final = 3.0
 """How long one attempt to connect may take, TLS and the server's settings included."""
@@ -168,9 +172,10 @@ class Channel:
                 raise
             return connection
 
-    def _left(self, connection: Connection, _: str) -> None:
+    def _left(self, connection: Connection, why: str) -> None:
         """No further call begins on a connection: make another."""
         if connection is self._current:
+            log.debug("left a connection", target=self._target, why=why)
             self._current = None
             if not self._closed:
                 self._connect()

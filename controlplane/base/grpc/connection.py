@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from struct import Struct
 from time import monotonic
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from controlplane.base.grpc.call import STREAM_WINDOW_BYTES, Call, Stream, Unary
 from controlplane.base.grpc.expiry import Expiry
@@ -45,28 +45,19 @@ from controlplane.base.grpc.frames import (
     settings_payload,
 )
 from controlplane.base.grpc.headers import MAX_BLOCK_BYTES, HeaderDecoder
+from controlplane.base.grpc.keepalive import KEEPALIVE, Keepalive, Watchdog
 from controlplane.base.grpc.messages import prefixed
 from controlplane.base.grpc.sending import DEFAULT_WINDOW_BYTES, Sender
 from controlplane.base.grpc.status import Code, RpcError, from_http, from_reset, from_trailers
 
-__all__ = ["CONNECTION_WINDOW_BYTES", "KEEPALIVE", "Connection", "Keepalive"]
+__all__ = ["CONNECTION_WINDOW_BYTES", "Connection"]
 
 CONNECTION_WINDOW_BYTES: Final = 1 << 28
 """For all streams together; credited as data arrive, so that a stream nobody reads holds up no other."""
 
 
-class Keepalive(NamedTuple):
-    """A ping after ``seconds`` of silence while there are calls, and the connection is dead after ``timeout_seconds``
-    more without any sign of life."""
-
-    seconds: float = 10.0
-    timeout_seconds: float = 5.0
-
-
-KEEPALIVE: Final = Keepalive()
-"""etcd's servers drop clients that ping more often than every 5 s, or without a call."""
-
 MAX_STREAM_ID: Final = 2**31 - 1
+USED_UP: Final = "all stream numbers are used up"
 MAX_UNREAD_REPLIES: Final = 1_000
 CLOSE_SECONDS: Final = 1.0
 """How long the peer may take to take leave."""
@@ -91,7 +82,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, on_unusable: Callable[[Connection, str], None], keepalive: Keepalive = KEEPALIVE) -> None:
         loop = asyncio.get_running_loop()
-        self._loop, self._keepalive = loop, keepalive
+        self._loop = loop
         self._on_unusable = on_unusable
         self.settled: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
@@ -105,10 +96,10 @@ class Connection(asyncio.Protocol):
         self._block_of: Frame | None = None
         self._block = b""
         self._ended = ""
-        self._heard_at = loop.time()
-        self._pinged = False
         self._expiry = Expiry(loop, lambda: (*self._calls.values(), *self._waiting), self._expire)
-        self._watchdog: asyncio.TimerHandle | None = None
+        self._watchdog = Watchdog(
+            loop, keepalive, busy=lambda: bool(self._calls), ping=self._ping, dead=self._fell_silent
+        )
         self._paused = False
         self._unread_replies = 0
         self._transport: asyncio.Transport
@@ -158,8 +149,8 @@ class Connection(asyncio.Protocol):
         await asyncio.shield(self.closed)
 
     def _begin(self, call: Call, data: bytes, *, end: bool) -> None:
-        if self._next_id > MAX_STREAM_ID - 2:
-            self._unusable("all stream numbers are used up")
+        if self._next_id > MAX_STREAM_ID:
+            self._unusable(USED_UP)
         if not self.usable:
             call.end(RpcError(Code.UNAVAILABLE, self._ended or "the connection is being left", unsent=True))
         elif len(self._calls) >= self._max_calls:
@@ -188,11 +179,13 @@ class Connection(asyncio.Protocol):
             self._waiting.remove(call)
         call.end(error)
         self._open_waiting()
-        if not (self.usable or self._calls or self._ended):
-            self._end(ErrorCode.NO_ERROR, "the connection was left")
+        self._end_if_idle("the connection was left")
 
     def _open_waiting(self) -> None:
         while self._waiting and self.usable and len(self._calls) < self._max_calls:
+            if self._next_id > MAX_STREAM_ID:
+                self._unusable(USED_UP)
+                return
             call = self._waiting.popleft()
             data, call.pending = call.pending, b""
             self._open(call, data, end=call.pending_end)
@@ -229,11 +222,10 @@ class Connection(asyncio.Protocol):
         window = _U32.pack(CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW_BYTES)
         settings = frame(SETTINGS, 0, 0, settings_payload(_SETTINGS))
         self._transport.write(PREFACE + settings + frame(WINDOW_UPDATE, 0, 0, window))
-        self._watchdog = self._loop.call_later(self._keepalive.seconds, self._keep_alive)
+        self._watchdog.start()
 
     def data_received(self, data: bytes) -> None:
-        self._heard_at = self._loop.time()
-        self._pinged = False
+        self._watchdog.heard()
         try:
             for each in self._reader.feed(data):
                 self._handle(each)
@@ -261,20 +253,11 @@ class Connection(asyncio.Protocol):
         else:
             self._sender.write(data)
 
-    def _keep_alive(self) -> None:
-        silence = self._loop.time() - self._heard_at
-        wait = self._keepalive.seconds
-        if self._calls:
-            if self._pinged:  # and nothing has come since
-                self._end(None, f"no sign of life for {silence:.0f} s")
-                return
-            if silence >= wait:
-                self._pinged = True
-                self._sender.write(frame(PING, 0, 0, _KEEPALIVE_PING))
-                wait = self._keepalive.timeout_seconds
-            else:
-                wait -= silence
-        self._watchdog = self._loop.call_later(wait, self._keep_alive)
+    def _ping(self) -> None:
+        self._sender.write(frame(PING, 0, 0, _KEEPALIVE_PING))
+
+    def _fell_silent(self, seconds: float) -> None:
+        self._end(None, f"no sign of life for {seconds:.0f} s")
 
     def _unusable(self, why: str) -> None:
         """No further call begins here; those that wait go elsewhere, those that are open go on."""
@@ -285,6 +268,12 @@ class Connection(asyncio.Protocol):
         waiting, self._waiting = self._waiting, deque()
         for call in waiting:
             call.end(RpcError(Code.UNAVAILABLE, why, unsent=True))
+        self._end_if_idle(why)
+
+    def _end_if_idle(self, why: str) -> None:
+        """A connection on which no further call begins ends with its last one."""
+        if not (self.usable or self._calls or self._ended):
+            self._end(ErrorCode.NO_ERROR, why)
 
     def _end(self, code: ErrorCode | None, why: str) -> None:
         """End the connection and all calls; ``code``: what to tell the server, None if it would not hear it."""
@@ -292,8 +281,7 @@ class Connection(asyncio.Protocol):
             return
         self._ended = why
         self._expiry.stop()
-        if self._watchdog is not None:
-            self._watchdog.cancel()
+        self._watchdog.stop()
         if not self.settled.done():
             self.settled.set_exception(ConnectionError(why))
             self.settled.exception()  # heard, whether or not somebody waits
@@ -473,8 +461,6 @@ class Connection(asyncio.Protocol):
         self._unusable(why)
         for call in [call for stream_id, call in self._calls.items() if stream_id > last]:
             self._finish(call, RpcError(Code.UNAVAILABLE, why, unsent=True))
-        if not (self._calls or self._ended):
-            self._end(ErrorCode.NO_ERROR, why)
 
 
 def _expect(each: Frame, size: int, *, connection: bool | None) -> None:

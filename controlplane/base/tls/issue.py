@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-__all__ = ["CA", "issue_ca", "issue_client", "issue_serving", "new_key"]
+__all__ = ["CA", "issue_ca", "issue_client", "issue_serving", "new_key", "public_part"]
 
 CA_LIFE = timedelta(days=3650)
 LEAF_LIFE = timedelta(days=365)
@@ -33,6 +33,19 @@ def new_key() -> bytes:
     return ec.generate_private_key(ec.SECP256R1()).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
+
+
+def public_part(key_pem: bytes) -> bytes:
+    """The public key of a private one, PEM.
+
+    Raises:
+        ValueError: not a private key.
+    """
+    try:
+        key = serialization.load_pem_private_key(key_pem, None)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+    return key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
 
 
 def issue_ca(key_pem: bytes, common_name: str, now_seconds: float) -> bytes:

@@ -29,7 +29,7 @@ from controlplane.base import logs
 from controlplane.base.files import write_atomically
 from controlplane.base.tls import probe
 
-__all__ = ["ADMIN_GROUP", "ADMIN_USER", "PKI", "PKIError", "Pair", "ensure_pki", "serving_names"]
+__all__ = ["ADMIN_GROUP", "ADMIN_USER", "PKI", "PKIError", "Pair", "ensure_pki", "locked_directory", "serving_names"]
 
 log = logs.get(__name__)
 
@@ -109,15 +109,15 @@ def ensure_pki(directory: Path, names: Sequence[str], *, now: Callable[[], float
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _locked(directory):
+        with locked_directory(directory):
             return _Keeper(directory, now()).ensure(names)
     except OSError as error:
         raise PKIError(f"{error.filename or directory}: {error.strerror or error}") from error
 
 
 @contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """One process at a time makes or renews."""
+def locked_directory(directory: Path) -> Iterator[None]:
+    """Hold a directory: one process at a time makes or renews what is in it."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -125,9 +125,14 @@ class Generator(Writer):
         self.cost(SELECT_COST)
         if expr.test_only:
             if expr.operand.type.kind in ("object", "map"):
+                if declared is not None and declared.nullable:
+                    return f"({container}.get({key}) is not None)"
                 return f"({key} in {container})"
             return f"{self.constant(field_presence(expr.field, declared))}({container})"
         text = f"{container}[{key}]"
+        if declared is not None and declared.nullable:
+            found = self.name()
+            text = f"({found} if ({found} := {text}) is not None else fail())"
         if declared is None or declared.read is None:
             return text
         return f"float({text})" if declared.read is float else f"{self.constant(declared.read)}({text})"

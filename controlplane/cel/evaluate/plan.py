@@ -71,6 +71,9 @@ class Plan:
         frame = Frame([*values, *[None] * self._locals], limit)
         try:
             return self._step(frame), frame.cost
+        except EvalError as error:
+            error.cost = frame.cost
+            raise
         except RecursionError:
             raise CostExceeded from None
 

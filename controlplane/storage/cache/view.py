@@ -81,6 +81,9 @@ class ByObject:
         return served
 
 
+_NOTHING: dict[str, bytes | None] = {}
+
+
 class View:
     """One generation of a resource over a collection. ``is_remote``: somebody else may have to convert, so ``ready``
     must be awaited before entries are served or decoded."""
@@ -92,6 +95,7 @@ class View:
         "_conversion",
         "_flights",
         "_intake",
+        "_late",
         "collection",
         "is_remote",
         "resource",
@@ -103,6 +107,8 @@ class View:
         self.resource, self.collection = resource, collection
         self._intake, self._conversion, self._as_stored = intake, conversion, conversion.as_stored
         self._flights, self.is_remote = flights, isinstance(conversion, RemoteConversion)
+        self._late: dict[Entry, dict[str, bytes | None]] = {}
+        collection.newest = resource.generation
         self._api_versions = {v.name: resource.gvk(v.name).api_version for v in resource.versions}
         self._as_kept: dict[str, tuple[str, dict[str, bytes | None]]] = {
             version: (resource.generation, {version: None}) for version in self._api_versions.values()
@@ -156,18 +162,26 @@ class View:
         """
         if encoding is None:
             return self.served(entry, version)
-        key = f"{self._api_versions[version]};{encoding.name}"
+        key = self._form_name(version, encoding)
         made = self._forms(entry).get(key)
         if made is None:
             try:
                 made = encoding.encode(self.served(entry, version))
             except ValueError as error:
                 raise Unreadable(entry.key, str(error)) from error
-            entry.forms = (self.resource.generation, {**self._forms(entry), key: made})
+            self._keep(entry, key, made)
         return made
 
-    def served_as_kept(self, entries: Sequence[Entry], version: str) -> list[bytes] | None:
+    def served_as_kept(
+        self, entries: Sequence[Entry], version: str, encoding: Encoding | None = None
+    ) -> list[bytes] | None:
         """The bytes of many entries at once, if all are served as they are kept; else None."""
+        if encoding is not None:
+            key, generation = self._form_name(version, encoding), self.resource.generation
+            forms = [entry.forms for entry in entries]
+            made = [form[1].get(key) for form in forms if form is not None and form[0] == generation]
+            found = [data for data in made if data is not None]
+            return found if len(found) == len(entries) else None
         api_version = self._api_versions[version]
         kept = [entry.data for entry in entries if entry.origin.api_version == api_version]
         return kept if self._as_stored and len(kept) == len(entries) else None
@@ -204,17 +218,26 @@ class View:
         self._keep(entry, wanted, data)
         return data
 
+    def _form_name(self, version: str, encoding: Encoding) -> str:
+        return f"{self._api_versions[version]};{encoding.name}"
+
     def _forms(self, entry: Entry) -> dict[str, bytes | None]:
         """What this generation has made of an entry."""
         forms = entry.forms
-        return forms[1] if forms is not None and forms[0] == self.resource.generation else {}
+        if forms is not None and forms[0] == self.resource.generation:
+            return forms[1]
+        return self._late.get(entry, _NOTHING) if self._late else _NOTHING
 
     def _keep(self, entry: Entry, wanted: str, data: bytes) -> None:
-        known = self._forms(entry)
-        if not known and data is entry.data:
+        """Remember a form. What somebody else has converted is not taken away by a generation that is over: that keeps
+        its own forms to itself, as long as somebody uses it."""
+        known, generation = self._forms(entry), self.resource.generation
+        if self.is_remote and self.collection.newest != generation:
+            self._late[entry] = {**known, wanted: None if data is entry.data else data}
+        elif not known and data is entry.data and wanted in self._as_kept:
             entry.forms = self._as_kept[wanted]  # one for all entries of which this is true
         else:
-            entry.forms = (self.resource.generation, {**known, wanted: None if data is entry.data else data})
+            entry.forms = (generation, {**known, wanted: None if data is entry.data else data})
 
     def to_storage(self, obj: Obj) -> Obj:
         """An object as it is stored, where nobody else has to convert it."""

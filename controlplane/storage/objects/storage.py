@@ -83,7 +83,7 @@ class ObjectStorage:
         self, entries: Sequence[api.Entry], version: str, encoding: Encoding | None = None
     ) -> Sequence[bytes]:
         own: Sequence[Entry] = entries  # type: ignore[assignment]  # entries come from this storage
-        ready = self._view.served_as_kept(own, version) if encoding is None else None
+        ready = self._view.served_as_kept(own, version, encoding)
         if ready is not None:
             return ready
         slices = Slices()

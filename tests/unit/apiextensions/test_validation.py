@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from controlplane.apiextensions.definition.resource import DEFINITIONS
-from controlplane.apiextensions.definition.warnings import RULES_NOT_ENFORCED
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.decode import Decoder
 from controlplane.apimachinery.validation.strategy import creation_errors
@@ -161,10 +160,10 @@ def test_warnings() -> None:
     rule = {"x-kubernetes-validations": [{"rule": "true"}]}
     crd = with_field({"type": "string", "format": "bogus", **rule})
     new = decoded(crd)
-    assert DEFINITIONS.strategy.warnings(new) == ['unrecognized format "bogus"', RULES_NOT_ENFORCED]
+    assert DEFINITIONS.strategy.warnings(new) == ['unrecognized format "bogus"']
     again = DEFINITIONS.strategy.update_warnings
     assert again is not None
-    assert again(new, new) == [RULES_NOT_ENFORCED]
+    assert again(new, new) == []
 
 
 def with_webhook(**client_config: Any) -> Obj:

@@ -28,7 +28,7 @@ async def running(server: SmallServer) -> AsyncIterator[FakeClock]:
     clock = FakeClock()
     client = LoopbackClient(server.handle, UserInfo(name="test"), clock=clock, retries=0)
     context = ControllerContext(
-        client_for=lambda _name: client, informers=InformerSet(client, clock=clock), clock=clock
+        served=frozenset(), client_for=lambda _name: client, informers=InformerSet(client, clock=clock), clock=clock
     )
     manager = Manager()
     manager.add(DESCRIPTOR.build(context))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from controlplane.apis.builtin import BUILTIN
 from controlplane.apis.core.configmaps import CONFIGMAPS
 from controlplane.base.options import load
 from controlplane.generic.config import CompletedConfig, Config, ConfigError, config_of
-from controlplane.generic.credentials import KeysDiffer, check_fingerprint, prepare_credentials, server_url
+from controlplane.generic.credentials import KeysDiffer, check_fingerprints, prepare_credentials, server_url
 from controlplane.generic.options import GenericOptions
 from controlplane.storage.kv.backends import open_kv
 from tests.aio import run
@@ -112,16 +112,17 @@ def test_keys_of_a_shared_store(tmp_path: Path) -> None:
     async def scenario() -> None:
         kv = await open_kv("memory:")
         try:
-            pkis = {}
+            servers = {}
             for name in ("a", "b"):
                 completed = config_from(f"--cert-dir={tmp_path / name}").complete()
-                pki = prepare_credentials(completed).pki
-                assert pki is not None
-                pkis[name] = (completed, pki)
+                servers[name] = (completed, prepare_credentials(completed))
             for _ in range(2):
-                await check_fingerprint(kv, *pkis["a"])
+                await check_fingerprints(kv, *servers["a"])
             with pytest.raises(KeysDiffer, match="--tls-cert-file, --tls-private-key-file and --client-ca-file"):
-                await check_fingerprint(kv, *pkis["b"])
+                await check_fingerprints(kv, *servers["b"])
+            other = replace(servers["b"][1], pki=servers["a"][1].pki)
+            with pytest.raises(KeysDiffer, match="give all servers --service-account-signing-key-file"):
+                await check_fingerprints(kv, servers["b"][0], other)
         finally:
             await kv.close()
 

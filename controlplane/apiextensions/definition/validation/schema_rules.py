@@ -16,6 +16,7 @@ from typing import Any
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
 from controlplane.apiextensions.definition.validation.options import TYPES, Strictness, walk_schema
 from controlplane.apiextensions.definition.validation.rules import rule_errors
+from controlplane.apiextensions.rules.definition import expression_errors
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import META_FIELDS
 from controlplane.apimachinery.schema.plain import plain_steps
@@ -91,8 +92,13 @@ def validation_errors(
         count += found is not None
         if count >= ENOUGH_ERRORS:
             return
-    if unsupported and not count and not head:
+    if count or head:
+        return
+    if unsupported:
         yield invalid(at, "", unsupported)
+        return
+    # Where a schema has faults, what it declares to expressions may be wrong too: upstream does not look either.
+    yield from expression_errors(schema, at)
 
 
 def _compile_patterns(schema: Obj) -> Iterator[None]:

@@ -1,7 +1,8 @@
 """Messages: from JSON objects to Kubernetes' protobuf and back, by a table of field numbers; nothing is generated.
 
-A message is compiled when it is described: one closure a field writes it, one look-up a field reads it, and each way is
-one walk.
+A message is compiled when it is described: a look-up by name finds what writes a field, one by tag what reads it, and
+each way is one walk. What is written of fields that are missing is ready beforehand, so that an object costs what is in
+it, not what could be.
 
 A Go message writes every field that is no pointer, also the empty ones, which its JSON leaves out; so empty values are
 left out when they are read, and written when they are missing, unless the field is a pointer in Go (``kept``). Fields
@@ -34,13 +35,17 @@ from controlplane.apimachinery.identity import Obj
 
 __all__ = ["MAX_LEVELS", "Field", "Message", "NotMarshalable", "Union", "list_message"]
 
-MAX_LEVELS = 127
-"""How deep messages may be in one another. Each is at least an object in JSON, and the only kinds that nest at will,
-schemas, need two levels of JSON for one: deeper ones could not be written as JSON."""
+MAX_LEVELS = 200
+"""How deep messages may be in one another when they are read: a call needs some three levels of Python's stack for
+each. Upstream has no limit, but neither a kind that needs a tenth of this, schemas of custom resources aside."""
 
 _END_GROUP = 4
 """A wire type."""
 _DOUBLE_BYTES = 8
+_ONE_BYTE = 0x7F
+"""The largest number that is one byte on the wire."""
+_KEY, _VALUE = 0x0A, 0x12
+"""The tags in an entry of a map."""
 _GO_NAMES = {
     "$ref": "Ref",
     "$schema": "Schema",
@@ -60,7 +65,7 @@ _GO_NAMES = {
 
 
 class NotMarshalable(ValueError):
-    """An object has a value of another type than its message has; the message names the field."""
+    """An object has a value of another type than its message has, or is nested too deep to be written."""
 
 
 class Union(NamedTuple):
@@ -92,25 +97,30 @@ class Field(NamedTuple):
 class Message:
     """One message. ``name`` is that of the Go type, without its package."""
 
-    __slots__ = ("_readers", "_writers", "name")
+    __slots__ = ("_inlines", "_missing", "_readers", "_writers", "fields", "name")
 
     def __init__(self, name: str, fields: Mapping[int, Field] | None = None) -> None:
         self.name = name
+        self.fields: dict[int, Field] = {}
         self._readers: dict[int, _Reader] = {}
-        self._writers: list[_Writer] = []
+        self._writers: dict[str, tuple[int, _Writer]] = {}
+        self._inlines: list[tuple[int, _Writer]] = []
+        self._missing: list[bytes] = []
         if fields is not None:
             self.define(fields)
 
     def define(self, fields: Mapping[int, Field]) -> None:
         """Say what its fields are, by number: once, after its making for a message that is inside itself."""
-        for number, field in sorted(fields.items()):
-            self._readers[number] = _Reader.of(field)
-            self._writers.append(_writer(number, field))
-
-    @property
-    def fields(self) -> Mapping[int, Field]:
-        """By number, ascending."""
-        return {number: reader.field for number, reader in self._readers.items()}
+        for place, (number, field) in enumerate(sorted(fields.items())):
+            self.fields[number] = field
+            self._readers[number << 3 | _wire(field)] = _reader(field)
+            head = tag(number, _wire(field))
+            write = place, _writer(head, field)
+            if field.name:
+                self._writers[field.name] = write
+            else:
+                self._inlines.append(write)
+            self._missing.append(_missing(head, field))
 
     def encode(self, obj: Obj) -> bytes:
         """The bytes of an object; fields that the message does not have are left out.
@@ -121,7 +131,9 @@ class Message:
         try:
             return self.write(obj)
         except (AttributeError, LookupError, TypeError, ValueError, struct.error) as error:
-            raise NotMarshalable(f"a {self.name} has a value of another type than its message: {error}") from error
+            raise NotMarshalable(f"{self.name}: a value of another type than its message has: {error}") from error
+        except RecursionError as error:
+            raise NotMarshalable(f"{self.name}: nested too deep for protobuf") from error
 
     def decode(self, data: bytes) -> Obj:
         """The object in bytes.
@@ -133,10 +145,15 @@ class Message:
 
     def write(self, obj: Obj) -> bytes:
         """As ``encode``, but whatever a wrong value raises."""
-        out: list[bytes] = []
-        for write in self._writers:
-            write(obj, out)
-        return b"".join(out)
+        parts = self._missing.copy()
+        writers = self._writers
+        for name, value in obj.items():
+            if value is not None and name in writers:
+                place, write = writers[name]
+                parts[place] = write(value)
+        for place, write in self._inlines:
+            parts[place] = write(obj)
+        return b"".join(parts)
 
     def read(self, data: bytes, at: int, end: int, level: int, obj: Obj) -> Obj:
         """Read what is between two indices into ``obj``, and return it. ``level``: 1 is a message in no other. Raises
@@ -145,63 +162,40 @@ class Message:
             raise MalformedProtobuf(f"messages may be nested at most {MAX_LEVELS} levels deep")
         readers = self._readers
         while at < end:
-            start = at
-            head, at = read_varint(data, at, end)
-            reader = readers.get(head >> 3)
-            if reader is None:
-                self._check(head)
-                at = skip(data, start, end)
+            head, start, at = data[at], at, at + 1
+            if head > _ONE_BYTE:
+                head, at = read_varint(data, start, end)
+            take = readers.get(head)
+            if take is None:
+                at = self._pass_over(data, head, start, end)
                 continue
-            wire_type, field, read = reader
-            if head & 7 != wire_type:
-                raise self._wrong_type(field, head & 7)
-            if wire_type == VARINT:
-                number, at = read_varint(data, at, end)
-                _keep(obj, field, read(number))
-                continue
-            at, stop = read_length(data, at, end) if wire_type == BYTES else (at, at + _DOUBLE_BYTES)
+            wire_type = head & 7
+            if wire_type == BYTES:
+                if at < end and data[at] <= _ONE_BYTE:
+                    at, stop = at + 1, at + 1 + data[at]
+                else:
+                    at, stop = read_length(data, at, end)
+            elif wire_type == VARINT:
+                _, stop = read_varint(data, at, end)
+            else:
+                stop = at + _DOUBLE_BYTES
             if stop > end:
                 raise MalformedProtobuf("unexpected EOF")
-            if field.pairs:
-                key, value = _read_pair(field.type, data, at, stop, level)
-                obj.setdefault(field.name, {})[key] = value
-            else:
-                _keep(obj, field, _read_value(field.type, data, at, stop, level, begun=_begun(obj, field)))
+            take(obj, data, at, stop, level)
             at = stop
         return obj
 
-    def _check(self, head: int) -> None:
-        """Refuse a tag that no message can have."""
-        number = head >> 3 & 0xFFFFFFFF
-        if head & 7 == _END_GROUP:
+    def _pass_over(self, data: bytes, head: int, start: int, end: int) -> int:
+        """Refuse a field of another type, or a tag that no message can have; pass over one that is not known."""
+        number, wire_type = head >> 3 & 0xFFFFFFFF, head & 7
+        if wire_type == _END_GROUP:
             raise MalformedProtobuf(f"proto: {self.name}: wiretype end group for non-group")
         if not 0 < number < 1 << 31:
             shown = number - (1 << 32) if number else 0
             raise MalformedProtobuf(f"proto: {self.name}: illegal tag {shown} (wire type {head})")
-
-    def _wrong_type(self, field: Field, wire_type: int) -> MalformedProtobuf:
-        if wire_type == _END_GROUP:
-            return MalformedProtobuf(f"proto: {self.name}: wiretype end group for non-group")
-        return MalformedProtobuf(f"proto: wrong wireType = {wire_type} for field {_go_name(field)}")
-
-
-class _Reader(NamedTuple):
-    """``wire``: the wire type that a field must have; ``read_number``: what makes the value of one that is a varint."""
-
-    wire: int
-    field: Field
-    read_number: Callable[[Any], Any]
-
-    @classmethod
-    def of(cls, field: Field) -> _Reader:
-        kind = field.type
-        if isinstance(kind, Scalar):
-            return cls(BYTES if field.pairs else kind.wire, field, kind.read)
-        return cls(BYTES, field, _no_number)
-
-
-def _no_number(value: Any) -> Any:
-    raise AssertionError(f"a message is no number: {value}")
+        if number in self.fields:
+            raise MalformedProtobuf(f"proto: wrong wireType = {wire_type} for field {_go_name(self.fields[number])}")
+        return skip(data, start, end)
 
 
 def _go_name(field: Field) -> str:
@@ -216,109 +210,117 @@ def _go_name(field: Field) -> str:
     return _GO_NAMES.get(name) or "".join(part[:1].upper() + part[1:] for part in parts)
 
 
-def _begun(obj: Obj, field: Field) -> Obj:
-    """The object into which a message in this field is read."""
-    if not field.name:
-        return obj
-    begun = None if field.many else obj.get(field.name)
-    return begun if isinstance(begun, dict) else {}
+_Reader = Callable[[Obj, bytes, int, int, int], None]
+"""Takes a field's value into an object, from between two indices, in a message of this level."""
+_ReadValue = Callable[[bytes, int, int, int], Any]
+"""Makes a value."""
 
 
-def _read_value(kind: Scalar | Message | Union, data: bytes, at: int, stop: int, level: int, *, begun: Obj) -> Any:
+def _wire(field: Field) -> int:
+    return field.type.wire if isinstance(field.type, Scalar) and not field.pairs else BYTES
+
+
+def _value_reader(kind: Scalar | Message | Union) -> _ReadValue:
     if isinstance(kind, Message):
-        return kind.read(data, at, stop, level + 1, begun)
+        read_message = kind.read
+        return lambda data, at, stop, level: read_message(data, at, stop, level + 1, {})
     if isinstance(kind, Scalar):
-        return kind.read(data[at:stop])
-    return kind.unwrap(kind.message.read(data, at, stop, level + 1, {}))
+        read = kind.read
+        if kind.wire == VARINT:
+            return lambda data, at, stop, _level: read(read_varint(data, at, stop)[0])
+        return lambda data, at, stop, _level: read(data[at:stop])
+    read_union, unwrap = kind.message.read, kind.unwrap
+    return lambda data, at, stop, level: unwrap(read_union(data, at, stop, level + 1, {}))
 
 
-def _read_pair(kind: Scalar | Message | Union, data: bytes, at: int, stop: int, level: int) -> tuple[str, Any]:
-    """An entry of a map: a message of key and value, each empty if it is missing."""
-    key, value, begun = "", None, False
-    while at < stop:
-        start = at
-        head, at = read_varint(data, at, stop)
-        number, wire_type = head >> 3, head & 7
-        if number == 1 and wire_type == BYTES:
-            at, end = read_length(data, at, stop)
-            key, at = TEXT.read(data[at:end]), end
-        elif number == 2 and wire_type == BYTES:
-            at, end = read_length(data, at, stop)
-            value, at, begun = _read_value(kind, data, at, end, level, begun={}), end, True
-        else:
-            at = skip(data, start, stop)
-    if not begun:
-        value = _read_value(kind, b"", 0, 0, level, begun={})
-    return key, value
-
-
-def _keep(obj: Obj, field: Field, made: Any) -> None:
-    name = field.name
+def _reader(field: Field) -> _Reader:
+    """What reads one field of an object."""
+    kind, name, read = field.type, field.name, _value_reader(field.type)
+    if isinstance(kind, Message) and not (field.many or field.pairs):
+        return _message_reader(kind, name)
+    if field.pairs:
+        return _pairs_reader(name, read)
     if field.many:
-        obj.setdefault(name, []).append(made)
-    elif made is not None and (made or field.kept or not isinstance(field.type, Scalar)):
-        if name:
-            obj[name] = made
-    else:
-        obj.pop(name, None)
+        return lambda obj, data, at, stop, level: obj.setdefault(name, []).append(read(data, at, stop, level))
+    kept = field.kept or isinstance(kind, Union)
+
+    def take(obj: Obj, data: bytes, at: int, stop: int, level: int) -> None:
+        value = read(data, at, stop, level)
+        if value or (kept and value is not None):
+            obj[name] = value
+        else:
+            obj.pop(name, None)
+
+    return take
 
 
-_Writer = Callable[[Obj, list[bytes]], None]
+def _message_reader(message: Message, name: str) -> _Reader:
+    read = message.read
+    if not name:
+
+        def take_inline(obj: Obj, data: bytes, at: int, stop: int, level: int) -> None:
+            read(data, at, stop, level + 1, obj)
+
+        return take_inline
+
+    def take(obj: Obj, data: bytes, at: int, stop: int, level: int) -> None:
+        obj[name] = read(data, at, stop, level + 1, obj.get(name) or {})
+
+    return take
 
 
-def _encoder(kind: Scalar | Message | Union) -> Callable[[Any], bytes]:
+def _pairs_reader(name: str, read: _ReadValue) -> _Reader:
+    """Of a map, of which each entry is a message of key and value, each empty if it is missing."""
+
+    def take(obj: Obj, data: bytes, at: int, stop: int, level: int) -> None:
+        key, value_at, value_stop, source = "", 0, 0, b""
+        while at < stop:
+            head, start = read_varint(data, at, stop)
+            if head == _KEY:
+                start, at = read_length(data, start, stop)
+                key = TEXT.read(data[start:at])
+            elif head == _VALUE:
+                value_at, at = read_length(data, start, stop)
+                value_stop, source = at, data
+            else:
+                at = skip(data, at, stop)
+        obj.setdefault(name, {})[key] = read(source, value_at, value_stop, level)
+
+    return take
+
+
+_Writer = Callable[[Any], bytes]
+"""Makes the bytes of a field, its tag included."""
+
+
+def _value_writer(kind: Scalar | Message | Union) -> Callable[[Any], bytes]:
     """What makes the bytes after a tag."""
     if isinstance(kind, Scalar):
         return kind.write
     if isinstance(kind, Message):
         write = kind.write
         return lambda value: delimited(write(value))
-    encode, wrap = kind.message.write, kind.wrap
-    return lambda value: delimited(encode(wrap(value)))
+    write_union, wrap = kind.message.write, kind.wrap
+    return lambda value: delimited(write_union(wrap(value)))
 
 
-def _writer(number: int, field: Field) -> _Writer:
-    """What writes one field of an object."""
-    kind, name, encode = field.type, field.name, _encoder(field.type)
-    scalar = isinstance(kind, Scalar)
-    head = tag(number, kind.wire if isinstance(kind, Scalar) and not field.pairs else BYTES)
-    if not name:
-        return lambda obj, out: out.append(head + encode(obj))
+def _writer(head: bytes, field: Field) -> _Writer:
+    """What writes one field from its value, or from the whole object if it has no name."""
+    write = _value_writer(field.type)
     if field.pairs:
-        return _pairs_writer(head, name, encode)
+        key = TEXT.write
+        return lambda pairs: b"".join(
+            [head + delimited(b"\x0a" + key(name) + b"\x12" + write(pairs[name])) for name in sorted(pairs)]
+        )
     if field.many:
-        return lambda obj, out: out.extend([head + encode(value) for value in obj.get(name) or ()])
-    empty = kind.empty if isinstance(kind, Scalar) else b"" if field.kept else encode({})
-    if field.kept or (scalar and not empty):
-        return _pointer_writer(head, name, encode)
-    return _value_writer(head, name, encode, head + empty)
+        return lambda values: b"".join([head + write(value) for value in values])
+    return lambda value: head + write(value)
 
 
-def _value_writer(head: bytes, name: str, encode: Callable[[Any], bytes], missing: bytes) -> _Writer:
-    def write(obj: Obj, out: list[bytes]) -> None:
-        value = obj.get(name)
-        out.append(head + encode(value) if value else missing)
-
-    return write
-
-
-def _pointer_writer(head: bytes, name: str, encode: Callable[[Any], bytes]) -> _Writer:
-    def write(obj: Obj, out: list[bytes]) -> None:
-        value = obj.get(name)
-        if value is not None:
-            out.append(head + encode(value))
-
-    return write
-
-
-def _pairs_writer(head: bytes, name: str, encode: Callable[[Any], bytes]) -> _Writer:
-    write_key = TEXT.write
-
-    def write(obj: Obj, out: list[bytes]) -> None:
-        pairs = obj.get(name)
-        if pairs:
-            out.extend(
-                [head + delimited(b"\x0a" + write_key(key) + b"\x12" + encode(pairs[key])) for key in sorted(pairs)]
-            )
-
-    return write
+def _missing(head: bytes, field: Field) -> bytes:
+    """What is written of a field that an object does not have."""
+    if field.kept or field.many or field.pairs or not field.name:
+        return b""
+    if isinstance(field.type, Scalar):
+        return head + field.type.empty if field.type.empty else b""
+    return head + _value_writer(field.type)({})

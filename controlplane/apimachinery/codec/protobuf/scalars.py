@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -62,7 +62,8 @@ def _read_text(value: bytes) -> str:
 
 
 def _write_text(value: str) -> bytes:
-    return delimited(value.encode())
+    raw = value.encode()
+    return varint(len(raw)) + raw
 
 
 def _read_int32(value: int) -> int:
@@ -93,6 +94,7 @@ def _write_blob(value: str) -> bytes:
     return delimited(b64decode(value))
 
 
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # all of these are UTC, and naive ones are faster
 _ZERO_SECONDS = -62135596800
 """0001-01-01T00:00:00Z, which is no time."""
 
@@ -116,8 +118,8 @@ def _instant(value: bytes) -> tuple[datetime, int] | None:
     if seconds == _ZERO_SECONDS and not nanos:
         return None
     try:
-        return datetime.fromtimestamp(seconds, UTC), nanos
-    except (OverflowError, ValueError, OSError) as error:
+        return _EPOCH + timedelta(seconds=seconds), nanos
+    except OverflowError as error:
         raise MalformedProtobuf(f"a time is out of range: {seconds}") from error
 
 
@@ -134,7 +136,7 @@ def _check_head(head: int, names: dict[int, str], message: str) -> None:
 
 def _read_time(value: bytes) -> str | None:
     found = _instant(value)
-    return None if found is None else found[0].strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+    return None if found is None else f"{found[0].isoformat()}Z"
 
 
 def _read_micro_time(value: bytes) -> str | None:
@@ -144,7 +146,7 @@ def _read_micro_time(value: bytes) -> str | None:
     micros = found[1] // 1000
     if not 0 <= micros < 1_000_000:
         raise MalformedProtobuf(f"a time's nanoseconds are out of range: {found[1]}")
-    return found[0].replace(microsecond=micros).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+    return f"{found[0].isoformat()}.{micros:06d}Z"
 
 
 def _write_time(value: str) -> bytes:

@@ -62,6 +62,8 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     Raises:
         MalformedProtobuf: cut off, or longer than ten bytes.
     """
+    if at < end and data[at] < 0x80:
+        return data[at], at + 1
     number = shift = 0
     for index in range(at, min(end, at + _MAX_VARINT_BYTES)):
         byte = data[index]

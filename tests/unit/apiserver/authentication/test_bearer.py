@@ -15,6 +15,7 @@ from controlplane.apiserver.authentication.bearer import (
     remove_websocket_token,
 )
 from controlplane.apiserver.authentication.token_file import TokenFileAuthenticator
+from controlplane.apiserver.authentication.tokens import ForOwnAudiences, TokenUnion
 from tests.aio import run
 from tests.unit.apiserver.authentication.requests import refused, request
 
@@ -26,8 +27,10 @@ def tokens(**users: str) -> TokenFileAuthenticator:
     return authenticator
 
 
-BEARER = BearerAuthenticator([tokens(one="alice"), tokens(two="bob")])
-WEBSOCKET = WebsocketBearerAuthenticator([tokens(one="alice")])
+OURS = ("api",)
+KNOWN = TokenUnion([ForOwnAudiences(tokens(one="alice"), OURS), ForOwnAudiences(tokens(two="bob"), OURS)])
+BEARER = BearerAuthenticator(KNOWN, OURS)
+WEBSOCKET = WebsocketBearerAuthenticator(KNOWN, OURS)
 
 
 def encoded(token: bytes) -> str:

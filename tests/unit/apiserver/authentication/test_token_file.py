@@ -10,8 +10,6 @@ from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authentication.token_file import TokenFileAuthenticator, TokenFileError
 from tests.aio import run
 
-AUTHENTICATED = "system:authenticated"
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -20,17 +18,17 @@ def path(tmp_path: Path) -> Path:
 
 def user_of(path: Path, text: str, token: str) -> UserInfo | None:
     path.write_text(text)
-    return run(TokenFileAuthenticator.read(path).authenticate_token(token))
+    return run(TokenFileAuthenticator.read(path).user_of(token))
 
 
 @pytest.mark.parametrize(
     ("text", "groups"),
     [
-        ('t0ken,alice,1,"dev,ops"\n', ("dev", "ops", AUTHENTICATED)),
-        ("t0ken,alice,1,dev\r\n", ("dev", AUTHENTICATED)),
-        ("t0ken,alice,1\n", (AUTHENTICATED,)),
-        ("t0ken,alice,1,\n", (AUTHENTICATED,)),
-        ("\nother,bob,2\n\nt0ken,alice,1,dev,ignored\n", ("dev", AUTHENTICATED)),
+        ('t0ken,alice,1,"dev,ops"\n', ("dev", "ops")),
+        ("t0ken,alice,1,dev\r\n", ("dev",)),
+        ("t0ken,alice,1\n", ()),
+        ("t0ken,alice,1,\n", ()),
+        ("\nother,bob,2\n\nt0ken,alice,1,dev,ignored\n", ("dev",)),
     ],
 )
 def test_lines(path: Path, text: str, groups: tuple[str, ...]) -> None:

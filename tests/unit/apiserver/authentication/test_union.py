@@ -13,6 +13,7 @@ from controlplane.apiserver.authentication.api import authenticated
 from controlplane.apiserver.authentication.bearer import BearerAuthenticator
 from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.apiserver.authentication.token_file import TokenFileAuthenticator
+from controlplane.apiserver.authentication.tokens import ForOwnAudiences, TokenUnion
 from controlplane.apiserver.authentication.union import UnionAuthenticator
 from controlplane.apiserver.authentication.x509 import X509Authenticator
 from controlplane.client.request import Request
@@ -27,8 +28,9 @@ ALICE, LATE = certs.client("alice", "dev").der, certs.client("late", days=(-2, -
 def union(anonymous: AnonymousAuthenticator | None = None) -> UnionAuthenticator:
     tokens = TokenFileAuthenticator()
     tokens.add("good", UserInfo(name="bob"))
+    known = TokenUnion([ForOwnAudiences(tokens, ("api",))])
     return UnionAuthenticator(
-        [X509Authenticator(CAPool([certs.ca().der], whole=True)), BearerAuthenticator([tokens])], anonymous
+        [X509Authenticator(CAPool([certs.ca().der], whole=True)), BearerAuthenticator(known, ("api",))], anonymous
     )
 
 

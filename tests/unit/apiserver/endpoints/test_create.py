@@ -126,7 +126,7 @@ def test_what_a_client_says_of_the_servers_fields_is_overwritten() -> None:
             "",
             400,
             'Secret in version "v1" cannot be handled as a ConfigMap: '
-            "converting (v1.Secret) to (ConfigMap): unknown conversion",
+            "converting (v1.Secret) to (core.ConfigMap): unknown conversion",
             id="another kind",
         ),
         pytest.param(

@@ -289,7 +289,7 @@ def test_a_namespace_loses_its_finalizer_by_the_finalize_subresource_alone_and_i
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ({"kind": "Secret"}, "converting (v1.Secret) to (ConfigMap): unknown conversion"),
+        ({"kind": "Secret"}, "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
         ({"apiVersion": "v2"}, 'no kind "ConfigMap" is registered for version "v2"'),
     ],
 )

@@ -6,6 +6,7 @@ Header blocks are encoded by the ``hpack`` library. It acknowledges no settings 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -98,9 +99,13 @@ class Peer:
 
 @asynccontextmanager
 async def peer_server(
-    script: Callable[[Peer], Awaitable[None]], settings: dict[Setting, int] | None = None
+    script: Callable[[Peer], Awaitable[None]],
+    settings: dict[Setting, int] | None = None,
+    *,
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[str]:
-    """Run ``script`` for each connection; yields the target. What a script asserts fails the block."""
+    """Run ``script`` for each connection (over TLS with ``tls``); yields the target. What a script asserts fails the
+    block; a connection that ends before its preface is none."""
     running: set[asyncio.Task[Any]] = set()
     errors: list[BaseException] = []
 
@@ -112,7 +117,7 @@ async def peer_server(
             assert await reader.readexactly(len(PREFACE)) == PREFACE
             writer.write(frame(SETTINGS, 0, 0, settings_payload(settings or {})))
             await script(Peer(reader, writer))
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, asyncio.IncompleteReadError):
             pass
         except Exception as error:  # noqa: BLE001  # raised by the block below
             errors.append(error)
@@ -120,7 +125,7 @@ async def peer_server(
             running.discard(task)
             writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     try:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from struct import pack
 
 import pytest
 
 from controlplane.base.grpc import Channel, Code, RpcError
 from controlplane.base.grpc.call import STREAM_WINDOW_BYTES
-from controlplane.base.grpc.connection import MAX_STREAM_ID, Keepalive
+from controlplane.base.grpc.connection import MAX_STREAM_ID
 from controlplane.base.grpc.frames import (
     ACK,
     DATA,
@@ -28,7 +30,9 @@ from controlplane.base.grpc.frames import (
     frame,
     settings_payload,
 )
+from controlplane.base.grpc.keepalive import Keepalive
 from controlplane.base.grpc.messages import prefixed
+from controlplane.base.tls.issue import issue_ca, issue_serving, new_key
 from tests.aio import run
 from tests.processes import free_port
 from tests.unit.base.grpc.peer import Peer, answer, peer_server, started, trailers
@@ -275,12 +279,33 @@ def test_when_all_stream_numbers_are_used_up_another_connection_is_made() -> Non
         await peer.closed()
 
     async def client(channel: Channel) -> None:
-        (await channel._connected(1))._next_id = MAX_STREAM_ID - 4
+        (await channel._connected(1))._next_id = MAX_STREAM_ID - 2
         answers = await asyncio.gather(*(channel.unary(PATH, b"%d" % n, SLOW) for n in range(3)))
         assert answers == [b"0", b"1", b"2"]
 
     served(script, client)
     assert len(connections) == 2
+
+
+def test_a_connection_whose_numbers_are_used_up_ends_when_its_waiting_calls_have_gone_elsewhere() -> None:
+    async def script(peer: Peer) -> None:
+        while True:
+            stream_id, data = await peer.request()
+            peer.send(answer(stream_id, b"%d" % stream_id + data[5:]))
+
+    async def checked(peer: Peer) -> None:
+        with pytest.raises(AssertionError, match="closed the connection"):
+            await script(peer)
+
+    async def client(channel: Channel) -> None:
+        first = await channel._connected(1)
+        first._next_id = MAX_STREAM_ID
+        answers = await asyncio.gather(*(channel.unary(PATH, b"", SLOW) for _ in range(3)))
+        assert answers == [b"%d" % MAX_STREAM_ID, b"1", b"3"]
+        await first.closed
+        assert channel._current is not first
+
+    served(checked, client, {Setting.MAX_CONCURRENT_STREAMS: 1})
 
 
 def test_a_server_that_falls_silent_is_pinged_and_given_up() -> None:
@@ -521,3 +546,49 @@ def test_closing_fails_what_is_under_way_and_what_waits_for_a_connection() -> No
 
     run(body())
     served(script, client)
+
+
+@pytest.mark.parametrize(
+    ("protocols", "names", "says"),
+    [
+        pytest.param(["h2"], ["127.0.0.1"], "", id="good"),
+        pytest.param(["http/1.1"], ["127.0.0.1"], "does not offer HTTP/2", id="no HTTP/2"),
+        pytest.param(["h2"], ["other.example"], "certificate verify failed", id="another name"),
+    ],
+)
+def test_tls_is_verified_and_must_offer_http_2(
+    protocols: list[str], names: list[str], says: str, tmp_path: Path
+) -> None:
+    ca_key, key = new_key(), new_key()
+    ca = issue_ca(ca_key, "ca", time.time()), ca_key
+    (tmp_path / "ca.crt").write_bytes(ca[0])
+    (tmp_path / "both.pem").write_bytes(issue_serving(key, ca, names, time.time()) + key)
+    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_side.load_cert_chain(tmp_path / "both.pem")
+    server_side.set_alpn_protocols(protocols)
+    client_side = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client_side.load_verify_locations(tmp_path / "ca.crt")
+    client_side.set_alpn_protocols(["h2"])
+
+    async def script(peer: Peer) -> None:
+        if says:
+            await peer.closed()
+            return
+        headers = await peer.receive(HEADERS)
+        assert peer.decode(headers)[":scheme"] == "https"
+        await peer.receive(DATA)
+        peer.send(answer(headers.stream_id, b"told"))
+        await peer.closed()
+
+    async def body() -> None:
+        async with peer_server(script, tls=server_side) as target:
+            channel = Channel(target, client_side)
+            if says:
+                error = await failure(channel.unary(PATH, b"", SLOW))
+                assert error.unsent
+                assert says in error.details
+            else:
+                assert await channel.unary(PATH, b"", SLOW) == b"told"
+            await channel.close()
+
+    run(body())

@@ -1,0 +1,5 @@
+"""Garbage collection: dependents go with their owners."""
+
+from controlplane.controllers.garbage_collector.controller import DESCRIPTOR
+
+__all__ = ["DESCRIPTOR"]
