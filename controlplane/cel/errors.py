@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from operator import itemgetter
@@ -57,8 +58,7 @@ class Issues:
 
     def error(self) -> CompileError:
         """All of them, in the order of the source."""
-        starts = [0]
-        starts.extend(at + 1 for at, char in enumerate(self.source) if char == "\n")
+        starts = [0, *(found.end() for found in re.finditer("\n", self.source))]
         issues = []
         for position, message in sorted(self._found[:MAX_ISSUES], key=itemgetter(0)):
             line = bisect_right(starts, position)

@@ -58,9 +58,10 @@ class CustomRules:
             validate=self._validate,
             validate_update=self._validate_update,
             warnings=lambda obj: list(_finalizer_warnings(meta.finalizers(obj))),
-            update_warnings=lambda obj, old: list(
-                _finalizer_warnings(sorted(set(meta.finalizers(obj)) - set(meta.finalizers(old))))
-            ),
+            update_warnings=lambda obj, old: [
+                *self._let_off(obj, old),
+                *_finalizer_warnings(sorted(set(meta.finalizers(obj)) - set(meta.finalizers(old)))),
+            ],
             unconditional_update=False,
         )
 
@@ -69,6 +70,7 @@ class CustomRules:
             default=self._default,
             prepare_for_update=_keep_all_but_status,
             validate_update=self._validate_status_update,
+            update_warnings=self._let_off,
             unconditional_update=False,
         )
 
@@ -123,6 +125,9 @@ class CustomRules:
             errors += self.schema.validate_status(obj["status"], old.get("status", ABSENT))
         errors += [*self._scale_status_errors(obj), *self.schema.list_errors(obj, old)]
         return self._schemas.rules(self._version).complete(errors, obj, old)
+
+    def _let_off(self, obj: Obj, old: Obj) -> list[str]:
+        return self._schemas.rules(self._version).let_off(obj, old)
 
     def _scale_errors(self, obj: Obj) -> Iterator[FieldError]:
         if self._scale is not None:

@@ -71,12 +71,21 @@ class SchemaRules:
 
     def errors(self, obj: Obj, old: Obj | None = None) -> list[FieldError]:
         """What an object breaks. ``old``: what it replaces."""
+        return self._run(obj, old).found
+
+    def let_off(self, obj: Obj, old: Obj) -> list[str]:
+        """What an object breaks and may go on breaking, since it did before: a client is warned of it."""
+        if not self._has_rules:
+            return []
+        return [str(error) for error in self._run(obj, old).let_off]
+
+    def _run(self, obj: Obj, old: Obj | None) -> _Run:
         if self._root is None:
             self._root = _RuleNode(Node(self._schema, embedded=True), declare(self._schema, is_root=True))
         run = _Run()
         with suppress(_Stop):
             run.value(_Place(None, self._root, "", obj, ABSENT if old is None else old))
-        return run.found
+        return run
 
 
 class _RuleNode:
@@ -161,11 +170,12 @@ class _Place:
 class _Run:
     """One object's evaluation."""
 
-    __slots__ = ("budget", "found")
+    __slots__ = ("budget", "found", "let_off")
 
     def __init__(self) -> None:
         self.budget = OBJECT_BUDGET
         self.found: list[FieldError] = []
+        self.let_off: list[FieldError] = []
 
     def value(self, place: _Place) -> None:
         """A value and all below it."""
@@ -223,10 +233,9 @@ class _Run:
             joint = "" if rule.path.startswith("[") else "."
             at = rule.path if path == "<nil>" else f"{path}{joint}{rule.path}"
         message = self._message(rule, at, kind, own, before)
-        if not rule.uses_old_self and place.unchanged():
-            return
         given = OMITTED if kind in ("object", "array") else value
-        self.found.append(_violation(rule.given.get("reason"), at, given, message))
+        kept = not rule.uses_old_self and place.unchanged()
+        (self.let_off if kept else self.found).append(_violation(rule.given.get("reason"), at, given, message))
 
     def _message(self, rule: Rule, path: str, kind: str, value: Any, before: Any) -> str:
         given = (rule.given.get("message") or "").strip()

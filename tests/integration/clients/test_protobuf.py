@@ -274,8 +274,8 @@ def test_custom_resources_have_no_protobuf_but_their_definitions_do(tmp_path: Pa
         ),
         pytest.param(
             wrap("v1", "Secret", b""),
-            'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (ConfigMap): unknown '
-            "conversion",
+            'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): '
+            "unknown conversion",
             id="another kind",
         ),
     ],

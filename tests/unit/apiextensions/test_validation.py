@@ -248,3 +248,15 @@ def test_a_bound_of_zero_is_a_keyword_too() -> None:
     root = {"type": "object", "properties": {"metadata": {"type": "object", "minProperties": 0}}}
     (error,) = errors(with_schema(root))
     assert "must not specify anything other than name and generateName" in error
+
+
+def test_rules_of_a_schema_that_has_not_changed_are_not_looked_at_again() -> None:
+    def with_rule(rule: str, **more: Any) -> Obj:
+        inner = {"type": "array", "items": {"type": "string"}, "x-kubernetes-validations": [{"rule": rule}]}
+        return with_schema({"type": "object", "properties": {"a": inner}, **more})
+
+    costly = "self.all(x, self.all(y, x == y))"
+    assert len(errors(with_rule(costly))) == 3
+    assert update_errors(with_rule(costly), with_rule(costly)) == []
+    assert len(update_errors(with_rule(costly), with_rule(costly, description="new"))) == 3
+    assert len(update_errors(with_rule("true"), with_rule(costly))) == 3

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from controlplane.apiextensions.definition.conditions import is_true
 from controlplane.apiextensions.definition.storage_form import fold
 from controlplane.apiextensions.definition.validation.approval import approval_errors
-from controlplane.apiextensions.definition.validation.options import Strictness, strictness_of_update
+from controlplane.apiextensions.definition.validation.options import Strictness, known_schemas, strictness_of_update
 from controlplane.apiextensions.definition.validation.parts import names_errors
 from controlplane.apiextensions.definition.validation.spec import spec_errors, spec_update_errors
 from controlplane.apimachinery.identity import Obj
@@ -54,7 +54,11 @@ def definition_update_errors(obj: Obj, old: Obj) -> Iterator[FieldError | None]:
 
 def _spec_change_errors(folded: Obj, old_folded: Obj, old: Obj) -> Iterator[FieldError | None]:
     """What may stay because it was there before is only looked for if something is wrong by all rules."""
-    by_all = Strictness(immutable_names=is_true(old, "Established"), allow_bad_ca_bundle=False)
+    by_all = Strictness(
+        immutable_names=is_true(old, "Established"),
+        allow_bad_ca_bundle=False,
+        known_schemas=frozenset(known_schemas(old_folded, folded)),
+    )
     errors = []
     for error in spec_update_errors(folded, old_folded, by_all):
         if error is None:

@@ -97,8 +97,9 @@ def validation_errors(
     if unsupported:
         yield invalid(at, "", unsupported)
         return
-    # Where a schema has faults, what it declares to expressions may be wrong too: upstream does not look either.
-    yield from expression_errors(schema, at)
+    if strictness.expressions:
+        # Where a schema has faults, what it declares to expressions may be wrong too: upstream does not look either.
+        yield from expression_errors(schema, at)
 
 
 def _compile_patterns(schema: Obj) -> Iterator[None]:

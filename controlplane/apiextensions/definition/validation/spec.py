@@ -71,7 +71,8 @@ def spec_errors(spec: Obj, strictness: Strictness) -> Iterator[FieldError | None
     has_status = any(
         (holder.get("subresources") or {}).get("status") is not None for holder in (spec, *(spec.get("versions") or ()))
     )
-    yield from validation_errors(spec.get("validation"), "spec.validation", strictness, has_status=has_status)
+    shared = replace(strictness, expressions="" not in strictness.known_schemas)
+    yield from validation_errors(spec.get("validation"), "spec.validation", shared, has_status=has_status)
     yield from subresource_errors(spec.get("subresources"), "spec.subresources")
     for i, column in enumerate(spec.get("additionalPrinterColumns") or ()):
         yield from column_errors(column, f"spec.additionalPrinterColumns[{i}]")
@@ -152,6 +153,7 @@ def _versions(spec: Obj, strictness: Strictness) -> Iterator[FieldError | None]:
 
 def _version(version: Obj, path: str, strictness: Strictness, *, has_status: bool) -> Iterator[FieldError | None]:
     yield from deprecation_errors(version, path)
+    strictness = replace(strictness, expressions=version.get("name") not in strictness.known_schemas)
     yield from validation_errors(version.get("schema"), f"{path}.schema", strictness, has_status=has_status)
     yield from subresource_errors(version.get("subresources"), f"{path}.subresources")
     for i, column in enumerate(version.get("additionalPrinterColumns") or ()):

@@ -141,6 +141,8 @@ def test_what_has_not_changed_may_go_on_breaking_rules() -> None:
     assert judged(schema, {"a": 1, "b": 2}, rule, old={"a": 1, "b": 1}) == ["v: Invalid value: failed rule: self.b > 5"]
     assert len(judged(schema, {"a": 2, "b": 1}, rule, old={"a": 1, "b": 1})) == 2
     assert len(judged(INT, 1, "oldSelf > 5", old=1)) == 1, "a rule about the change is not let off"
+    assert rules(INT, "self > 5").let_off({"v": 1}, {"v": 1}) == ["v: Invalid value: 1: failed rule: self > 5"]
+    assert rules(INT, "self > 5").let_off({"v": 1}, {"v": 2}) == []
 
 
 def test_rules_deep_in_a_schema_run_at_each_place() -> None:
