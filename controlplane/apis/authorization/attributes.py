@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import array, boolean, mapping, pointer, record, string
+from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apimachinery.validation.field import FieldError, invalid, required
 from controlplane.apis.label_selectors import validate_label_requirement, validate_operator
-from controlplane.apis.printed import as_printed
+from controlplane.apis.printed import as_printed, in_declared_order
 
 __all__ = [
     "ABOUT",
@@ -129,7 +130,7 @@ def validate_bare_metadata(obj: Obj, *, but: tuple[str, ...] = ()) -> list[Field
     if not given:
         return []
     why = f"must be empty except for {', '.join(but)}" if but else "must be empty"
-    return [invalid("metadata", meta, why)]
+    return [invalid("metadata", in_declared_order(meta, OBJECT_META), why)]
 
 
 def validate_subject_spec(spec: Obj) -> list[FieldError]:
