@@ -53,22 +53,21 @@ def has_rules(schema: Obj) -> bool:
     return any(isinstance(one, dict) and has_rules(one) for one in inner)
 
 
-def expression_errors(schema: Obj, path: str) -> list[FieldError]:
-    """What is wrong with the expressions of a schema, which has no other faults."""
+def expression_errors(schema: Obj, path: str) -> Iterator[FieldError | None]:
+    """What is wrong with the expressions of a schema, which has no other faults; None where there may be a break."""
     if not has_rules(schema):
-        return []
+        return
     total = _Total()
-    errors = list(_below(schema, _Place(path, 1), total, is_root=True))
+    yield from _below(schema, _Place(path, 1), total, is_root=True)
     if total.cost > SCHEMA_LIMIT:
         for _, at in total.expensive:
             why = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
-            errors.append(forbidden(at, why))
+            yield forbidden(at, why)
         what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
-        errors.append(forbidden(path, _over_budget(what, total.cost, SCHEMA_LIMIT)))
-    return errors
+        yield forbidden(path, _over_budget(what, total.cost, SCHEMA_LIMIT))
 
 
-def _below(schema: Obj, place: _Place, total: _Total, *, is_root: bool = False) -> Iterator[FieldError]:
+def _below(schema: Obj, place: _Place, total: _Total, *, is_root: bool = False) -> Iterator[FieldError | None]:
     """Of a schema that has rules, or has some below; the inner ones first, as upstream has it."""
     extra, items = schema.get("additionalProperties"), schema.get("items")
     inner = [("additionalProperties", extra)]
@@ -80,6 +79,7 @@ def _below(schema: Obj, place: _Place, total: _Total, *, is_root: bool = False) 
             yield from _below(given, _inside(schema, place, f"{place.path}.{part}"), total, is_root=embedded)
     declared = declare(schema, is_root=is_root) if schema.get("x-kubernetes-validations") else None
     if declared is not None:
+        yield None
         for i, rule in enumerate(compile_rules(declared)):
             yield from _rule_errors(rule, declared, place, f"{place.path}.x-kubernetes-validations[{i}]", total)
 
