@@ -15,6 +15,7 @@ from controlplane.apiserver.server.hooks import HookContext
 from controlplane.client.api import APIClient
 from controlplane.client.loopback import LoopbackClient
 from controlplane.controllers.descriptor import DISCOVERY_RULES, ControllerContext, ControllerDescriptor
+from controlplane.controllers.keys import ControllerKeys
 from controlplane.controllers.system_namespaces.controller import NAMESPACES, SYSTEM_NAMESPACES
 from controlplane.generic.config import CompletedConfig
 from controlplane.reconcile.informers import InformerSet
@@ -42,23 +43,27 @@ def served_resources(config: CompletedConfig) -> frozenset[GroupResource]:
     return frozenset(built_in | {kind.resource.gr for source in config.sources for kind in source.kinds})
 
 
-def selected(config: CompletedConfig) -> list[ControllerDescriptor]:
-    """The controllers that run: what they need is served, and they are the server's own or wanted."""
+def selected(config: CompletedConfig, keys: ControllerKeys | None = None) -> list[ControllerDescriptor]:
+    """The controllers that run: what they need is served, they are the server's own or wanted, and, where ``keys`` are
+    given, can work with these."""
     served = served_resources(config)
     return [
         descriptor
         for descriptor in config.controllers
-        if served.issuperset(descriptor.needs) and (descriptor.in_server or config.run_controllers)
+        if served.issuperset(descriptor.needs)
+        and (descriptor.in_server or config.run_controllers)
+        and (keys is None or descriptor.usable(keys))
     ]
 
 
 def controller_grants(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
     """What the controllers that run may do, by user name."""
-    return {
-        service_account(descriptor.account).name: (*descriptor.rules, *DISCOVERY_RULES)
-        for descriptor in selected(config)
-        if descriptor.account
-    }
+    grants: dict[str, tuple[PolicyRule, ...]] = {}
+    for descriptor in selected(config):
+        if descriptor.account:  # several controllers may share one
+            user = service_account(descriptor.account).name
+            grants[user] = (*grants.get(user, DISCOVERY_RULES), *descriptor.rules)
+    return grants
 
 
 class ControllerHost:
@@ -68,8 +73,9 @@ class ControllerHost:
         self,
         config: CompletedConfig,
         loopback: Callable[[UserInfo], LoopbackClient],
+        keys: ControllerKeys,
     ) -> None:
-        descriptors = selected(config)
+        descriptors = selected(config, keys)
         users = {d.name: SERVER_USER if d.in_server else service_account(d.account) for d in descriptors}
         self._informers = InformerSet(loopback(SERVER_USER), clock=config.clock)
         self._manager = Manager("controllers")
@@ -81,6 +87,7 @@ class ControllerHost:
             client_for=client_for,
             informers=self._informers,
             served=served_resources(config),
+            keys=keys,
             clock=config.clock,
         )
         for descriptor in descriptors:

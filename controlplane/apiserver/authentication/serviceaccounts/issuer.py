@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from controlplane.apiserver.authentication.jws import sign
-from controlplane.apiserver.authentication.serviceaccounts.claims import Reference, bound_claims
+from controlplane.apiserver.authentication.serviceaccounts.claims import Reference, bound_claims, secret_claims
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError, KeySet, SigningKey
 
 __all__ = ["TokenIssuer"]
@@ -67,9 +67,6 @@ class TokenIssuer:
         Raises:
             KeyFileError: there is no key to sign with.
         """
-        signing: SigningKey | None = (await self.keys()).signing
-        if signing is None:
-            raise KeyFileError("there is no key to sign with")
         claims: dict[str, Any] = bound_claims(
             namespace=namespace,
             account=account,
@@ -80,4 +77,18 @@ class TokenIssuer:
             seconds=seconds,
             new_id=new_id,
         )
+        return await self._signed(claims)
+
+    async def give_legacy(self, namespace: str, name: str, uid: str, secret_name: str) -> str:
+        """A token to be kept in a secret, which does not expire.
+
+        Raises:
+            KeyFileError: there is no key to sign with.
+        """
+        return await self._signed(secret_claims(namespace, Reference(name, uid), secret_name))
+
+    async def _signed(self, claims: dict[str, Any]) -> str:
+        signing: SigningKey | None = (await self.keys()).signing
+        if signing is None:
+            raise KeyFileError("there is no key to sign with")
         return sign(claims, signing.key, algorithm=signing.algorithm, key_id=signing.key_id)
