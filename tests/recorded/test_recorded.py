@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.controllers.builtin import BUILTIN
 from controlplane.generic.config import Config
 from controlplane.testing.planes import ThreadedPlane, plane_in_thread
 
@@ -95,6 +96,7 @@ def recorded_plane(directory: Path, *, controllers: bool) -> Iterator[ThreadedPl
 
     def configure(config: Config) -> None:
         config.run_controllers = controllers
+        config.controllers = list(BUILTIN)
         config.token_auth_file = str(tokens)
 
     with plane_in_thread(directory, configure=configure) as running:

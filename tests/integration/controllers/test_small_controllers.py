@@ -13,7 +13,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.controllers.builtin import BUILTIN
 from controlplane.controllers.certificates.cleaner import over
+from controlplane.generic.config import Config
 from controlplane.testing.planes import Plane, running_plane
 from tests.aio import run
 from tests.integration.controllers.objects import Objects, found, until
@@ -24,9 +26,13 @@ QUOTAS = GVR("", "v1", "resourcequotas")
 REQUESTS = GVR("certificates.k8s.io", "v1", "certificatesigningrequests")
 
 
+def with_all_controllers(config: Config) -> None:
+    config.controllers = list(BUILTIN)
+
+
 @asynccontextmanager
 async def objects() -> AsyncIterator[tuple[Plane, Objects]]:
-    async with running_plane() as plane:
+    async with running_plane(configure=with_all_controllers) as plane:
         yield plane, Objects(plane)
 
 
