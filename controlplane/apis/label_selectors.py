@@ -11,7 +11,13 @@ from controlplane.apimachinery.validation.field import FieldError, forbidden, in
 from controlplane.apimachinery.validation.metadata import validate_labels
 from controlplane.apimachinery.validation.names import label_value, qualified_name
 
-__all__ = ["LABEL_SELECTOR_NUMBERS", "label_selector", "validate_label_selector"]
+__all__ = [
+    "LABEL_SELECTOR_NUMBERS",
+    "label_selector",
+    "validate_label_requirement",
+    "validate_label_selector",
+    "validate_operator",
+]
 
 LABEL_SELECTOR_NUMBERS = {
     "LabelSelector": "matchLabels matchExpressions",
@@ -47,21 +53,28 @@ def label_selector(description: str) -> Obj:
 def validate_label_selector(selector: Obj, path: str) -> list[FieldError]:
     errors = validate_labels(selector.get("matchLabels") or {}, f"{path}.matchLabels")
     for i, requirement in enumerate(selector.get("matchExpressions") or ()):
-        at = f"{path}.matchExpressions[{i}]"
-        operator, values = requirement["operator"], requirement.get("values") or []
-        if operator in {"In", "NotIn"}:
-            if not values:
-                errors.append(required(f"{at}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-        elif operator in {"Exists", "DoesNotExist"}:
-            if values:
-                why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                errors.append(forbidden(f"{at}.values", why))
-        else:
-            errors.append(invalid(f"{at}.operator", operator, "not a valid selector operator"))
-        errors += [invalid(f"{at}.key", requirement["key"], problem) for problem in qualified_name(requirement["key"])]
-        errors += [
-            invalid(f"{at}.values[{j}]", value, problem)
-            for j, value in enumerate(values)
-            for problem in label_value(value)
-        ]
+        errors += validate_label_requirement(requirement, f"{path}.matchExpressions[{i}]")
     return errors
+
+
+def validate_label_requirement(requirement: Obj, path: str, *, known_operators: bool = True) -> list[FieldError]:
+    """``known_operators`` False: others may be newer clients' and pass."""
+    errors = validate_operator(requirement, path, known_operators=known_operators)
+    key, values = requirement["key"], requirement.get("values") or []
+    errors += [invalid(f"{path}.key", key, problem) for problem in qualified_name(key)]
+    return errors + [
+        invalid(f"{path}.values[{j}]", value, problem)
+        for j, value in enumerate(values)
+        for problem in label_value(value)
+    ]
+
+
+def validate_operator(requirement: Obj, path: str, *, known_operators: bool) -> list[FieldError]:
+    """Whether the operator of a requirement, on a label or a field, goes with its values."""
+    operator, values = requirement["operator"], requirement.get("values") or []
+    if operator in {"In", "NotIn"}:
+        return [] if values else [required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
+    if operator in {"Exists", "DoesNotExist"}:
+        why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        return [forbidden(f"{path}.values", why)] if values else []
+    return [invalid(f"{path}.operator", operator, "not a valid selector operator")] if known_operators else []

@@ -68,7 +68,7 @@ def prepare_credentials(config: CompletedConfig) -> Credentials:
         TLSFiles(
             cert_file=cert_file,
             key_file=key_file,
-            client_ca_files=client_ca_files,
+            client_ca_files=(*client_ca_files, *([config.front_proxy_ca_file] if config.front_proxy_ca_file else [])),
             minimum_version=_VERSIONS[config.tls_min_version],
         )
     )

@@ -12,6 +12,8 @@ from controlplane.apiserver.options import (
     AuthenticationOptions,
     AuthorizationOptions,
     LogOptions,
+    OIDCOptions,
+    RequestHeaderOptions,
     RequestOptions,
     ServiceAccountOptions,
     ServingOptions,
@@ -35,6 +37,10 @@ class ResourceOptions(OptionGroup):
     serviceaccounts: bool | None = option(None, description="serve serviceaccounts (default true)")
     tokenreviews: bool | None = option(None, description="serve tokenreviews (default true)")
     selfsubjectreviews: bool | None = option(None, description="serve selfsubjectreviews (default true)")
+    subjectaccessreviews: bool | None = option(None, description="serve subjectaccessreviews (default true)")
+    localsubjectaccessreviews: bool | None = option(None, description="serve localsubjectaccessreviews (default true)")
+    selfsubjectaccessreviews: bool | None = option(None, description="serve selfsubjectaccessreviews (default true)")
+    selfsubjectrulesreviews: bool | None = option(None, description="serve selfsubjectrulesreviews (default true)")
     certificatesigningrequests: bool | None = option(
         None, description="serve certificatesigningrequests (default true)"
     )
@@ -96,6 +102,8 @@ class GenericOptions(OptionGroup):
     serving: ServingOptions = group(ServingOptions)
     storage: StorageOptions = group(StorageOptions)
     authentication: AuthenticationOptions = group(AuthenticationOptions)
+    oidc: OIDCOptions = group(OIDCOptions)
+    request_headers: RequestHeaderOptions = group(RequestHeaderOptions)
     service_accounts: ServiceAccountOptions = group(ServiceAccountOptions)
     authorization: AuthorizationOptions = group(AuthorizationOptions)
     requests: RequestOptions = group(RequestOptions)
@@ -122,6 +130,11 @@ class GenericOptions(OptionGroup):
 
     def problems(self) -> Iterator[Problem]:
         yield from toggle_problems(TOGGLES, self._given)
+        if self.authentication.authentication_config and self.oidc.issuer_url:
+            yield Problem(
+                "authentication.authentication_config",
+                "--authentication-config and the --oidc- flags exclude each other: put the issuer into the file",
+            )
 
     def _given(self, path: str) -> bool | None:
         owner, name = path.split(".")

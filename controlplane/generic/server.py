@@ -18,7 +18,7 @@ from pathlib import Path
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.admission.api import PluginServices
 from controlplane.apiserver.admission.chain import build_chain
-from controlplane.apiserver.authentication.pool import CAPool
+from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.serviceaccounts.documents import IssuerDocuments
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
 from controlplane.apiserver.authentication.token_file import TokenFileError
@@ -54,6 +54,7 @@ from controlplane.generic.credentials import (
     serves_accounts,
     write_admin_kubeconfig,
 )
+from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.plugins.calls.api import CallServices
 from controlplane.storage.api import Storage
 from controlplane.storage.cache.mirror import Mirror
@@ -71,6 +72,7 @@ _FOR_THE_OPERATOR = (
     TLSFilesError,
     TokenFileError,
     KeyFileError,
+    ConfigurationError,
     KubeconfigError,
     KeysDiffer,
     StorageError,
@@ -107,6 +109,7 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
             raise StartError(str(error)) from error
         plane = ControlPlane(config, parts)
         stack.push_async_callback(plane.webhooks.close)
+        stack.push_async_callback(plane.remote_tokens.close)
         stack.push_async_callback(plane.close_sources)
         yield plane
 
@@ -182,6 +185,7 @@ class ControlPlane:
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
         )
         self._sources: list[Source] = [source.start(services) for source in config.sources]
+        self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self.server = self._server()
         self._controllers = ControllerHost(
             config,
@@ -195,6 +199,10 @@ class ControlPlane:
         if config.openapi_prewarm:
             self.server.hooks.add_post_start("openapi-prewarm", self._prewarm_openapi, by=__name__)
         self.server.hooks.add_post_start("watch-certificates", self._watch_certificates, by=__name__)
+        if self.remote_tokens.follows_file:
+            self.server.hooks.add_post_start(
+                "start-authentication-config-controller", self._follow_authentication, by=__name__
+            )
 
     def loopback(self, user: UserInfo) -> LoopbackClient:
         """A client in this process, as ``user``."""
@@ -216,7 +224,7 @@ class ControlPlane:
             config.admission,
             PluginServices(storage_of=self._storage_of, clock=config.clock),
         )
-        tokens = build_tokens(config, parts.identities, self._storage_of)
+        tokens = build_tokens(config, parts.identities, self._storage_of, self.remote_tokens)
         calls = CallServices(
             tokens=tokens,
             issuer=parts.identities.issuer,
@@ -240,6 +248,7 @@ class ControlPlane:
         return Server(
             ServerConfig(
                 authenticator=build_authenticator(config, parts.identities, tokens),
+                identity_headers=config.front_proxy_headers,
                 authorizer=authorizer,
                 resources=endpoints.handle,
                 discovery=discovery.handle,
@@ -308,15 +317,18 @@ class ControlPlane:
         upkeep = keep_up(credentials.tls, clock=config.clock, renew=renew, on_change=self._take_authorities)
         context.start(upkeep, name="certificates")
 
+    async def _follow_authentication(self, context: HookContext) -> None:
+        context.start(self.remote_tokens.follow(), name="authentication-configuration")
+
     async def _take_authorities(self) -> None:
         """Let changed client authorities decide on open connections too, not on new ones alone."""
-        loop, files = asyncio.get_running_loop(), self._parts.identities.credentials.client_ca_files
+        loop, identities = asyncio.get_running_loop(), self._parts.identities
         try:
-            pool = await loop.run_in_executor(self._parts.thread, lambda: CAPool.read(files, whole=False))
-        except (OSError, ValueError) as error:
+            take = await loop.run_in_executor(self._parts.thread, identities.take_authorities)
+        except TLSFilesError as error:
             log.warning("client authorities changed and cannot be used; the old ones stay in use", error=error)
             return
-        self._parts.identities.certificates.set_pool(pool)
+        take()
 
 
 class PreparedControlPlane:

@@ -70,6 +70,10 @@ class Outcome:
         return max(self.ratio, self.cpu_ratio) >= least
 
 
+class NotThere(Exception):
+    """The commit cannot do it: there is nothing to compare with."""
+
+
 Row = Callable[[Path, Budget], Outcome]
 """Measures one thing on this code and on that of the checkout it is given."""
 
@@ -100,6 +104,8 @@ def _in_turns(planes: list[Plane], budget: Budget, options: dict[str, Any]) -> O
             prefix = f"r{index}" if options["op"] == "create" else "load"
             timing = {"seconds": budget.seconds, "warm_seconds": 0.25, "prefix": prefix}
             done = run_load({"path": CONFIG_MAPS, **plane.target.options(), **timing, **options}, plane.process.pid)
+            if done["bad"] and side == 1:
+                raise NotThere(f"it answers {done['bad']}")
             assert not done["bad"], done
             rates[side].append(done["rate"])
             cpu[side].append(done["cpu_us"])
@@ -188,7 +194,11 @@ def main(arguments: list[str]) -> int:
     worse = 0
     with checkout(options.revision) as code:
         for name in options.rows or ROWS:
-            outcome = ROWS[name](code, Budget(options.rounds, options.seconds))
+            try:
+                outcome = ROWS[name](code, Budget(options.rounds, options.seconds))
+            except NotThere as why:
+                print(f"nothing   {name:<14} to compare with in {options.revision}: {why}", flush=True)
+                continue
             print(outcome.show(name, options.least), flush=True)
             worse += not outcome.reached(options.least)
     return 1 if worse else 0

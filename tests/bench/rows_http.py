@@ -106,7 +106,7 @@ def create_embedded() -> Iterator[Row]:
 
 
 def create_etcd() -> Iterator[Row]:
-    """Creates of 1 KB, 32 clients, on etcd: against bare conditional puts by the same client."""
+    """Creates of 1 KB, 32 clients, on etcd: in turns with bare conditional puts by the same client to the same etcd."""
     import asyncio
 
     from controlplane.testing.etcd import EtcdProcess
@@ -116,20 +116,24 @@ def create_etcd() -> Iterator[Row]:
         etcd = EtcdProcess(Path(directory) / "etcd")
         asyncio.run(etcd.start())
         try:
-            bare = bare_conditional_puts(etcd.endpoint, concurrency=32, seconds=SECONDS)
             with sample_plane(Path(directory), store=f"etcd:{etcd.endpoint}") as plane:
-                ours = run_load(
-                    {
+                runs = []
+                for index in range(3):
+                    bare = bare_conditional_puts(etcd.endpoint, concurrency=32, seconds=SECONDS / 2)
+                    options = {
                         **plane.target.options(),
                         "op": "create",
                         "path": "/api/v1/namespaces/default/configmaps",
                         "seconds": SECONDS,
-                    },
-                    plane.process.pid,
-                )
+                        "prefix": f"r{index}",
+                    }
+                    ours = run_load(options, plane.process.pid)
+                    assert not ours["bad"], ours
+                    runs.append((ours["rate"] / bare["ours"].per_second, ours, bare))
+            ratio, ours, bare = sorted(runs, key=lambda r: r[0])[len(runs) // 2]
             yield Row(
                 name="create 1 KB, 32 clients, etcd, of bare puts",
-                value=ours["rate"] / bare["ours"].per_second,
+                value=ratio,
                 target=0.5,
                 unit="x",
                 detail={
@@ -137,6 +141,7 @@ def create_etcd() -> Iterator[Row]:
                     "bare_rate": round(bare["ours"].per_second, 1),
                     "bare_cpu_us": round(bare["ours"].cpu_us, 1),
                     "grpcio_rate": round(bare["grpcio"].per_second, 1),
+                    "grpcio_cpu_us": round(bare["grpcio"].cpu_us, 1),
                     "of_grpcio": round(ours["rate"] / bare["grpcio"].per_second, 3),
                 },
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from controlplane.apiextensions.rules.evaluation import SchemaRules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.custom import CustomSchema
 
@@ -14,11 +15,12 @@ __all__ = ["VersionSchemas"]
 class VersionSchemas:
     """``load``: the schema of a version by its name; ``keep_unknown``: see ``CustomSchema``."""
 
-    __slots__ = ("_compiled", "_keep_unknown", "load")
+    __slots__ = ("_compiled", "_keep_unknown", "_rules", "load")
 
     def __init__(self, load: Callable[[str], Obj], *, keep_unknown: bool) -> None:
         self.load, self._keep_unknown = load, keep_unknown
         self._compiled: dict[str, CustomSchema] = {}
+        self._rules: dict[str, SchemaRules] = {}
 
     def of(self, version: str) -> CustomSchema:
         """A version's schema; of a version that there is not, one that keeps nothing."""
@@ -26,3 +28,10 @@ class VersionSchemas:
         if schema is None:
             schema = self._compiled[version] = CustomSchema(self.load(version), keep_unknown=self._keep_unknown)
         return schema
+
+    def rules(self, version: str) -> SchemaRules:
+        """The rules of a version's schema."""
+        rules = self._rules.get(version)
+        if rules is None:
+            rules = self._rules[version] = SchemaRules(self.load(version))
+        return rules

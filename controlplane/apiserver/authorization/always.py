@@ -5,7 +5,9 @@ Source: kubernetes/apiserver ``pkg/authorization/authorizerfactory`` (its text).
 
 from __future__ import annotations
 
+from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Decision
+from controlplane.apiserver.authorization.rules import EVERYTHING, Rules
 
 __all__ = ["AlwaysAllow", "AlwaysDeny"]
 
@@ -20,6 +22,10 @@ class AlwaysAllow:
 
     async def authorize(self, _attributes: Attributes) -> tuple[Decision, str]:
         return _ALLOW
+
+    async def rules_for(self, _user: UserInfo, _namespace: str) -> Rules:
+        """See ``RuleResolver``."""
+        return EVERYTHING
 
 
 class AlwaysDeny:

@@ -33,7 +33,7 @@ async def watch(services: Services, request: Request, target: Target, answer: An
     except StorageError as error:
         raise translate_watch(error, served.gr) from error
     if answer.media_type == PROTOBUF:
-        return StreamResponse(run, content_type=f"{PROTOBUF};stream=watch")
+        return StreamResponse(run, content_type=f"{PROTOBUF};stream=watch", is_text=False)
     return StreamResponse(run)
 
 

@@ -16,7 +16,7 @@ from decimal import Decimal
 
 from controlplane.cel.errors import EvalError
 from controlplane.cel.functions import Function, Overload
-from controlplane.cel.library.costs import scanned, scanning
+from controlplane.cel.library.costs import rewritten, scanning
 from controlplane.cel.library.go_text import go_quoted
 from controlplane.cel.limits import check_characters, check_visits
 from controlplane.cel.standard.conversions import format_double
@@ -328,7 +328,14 @@ def _function(impl: Callable[..., str]) -> Function:
         "format",
         (
             Overload(
-                "string_format", (STRING, _ARGUMENTS), STRING, impl, member=True, cost=scanned(), estimate=scanning()
+                "string_format",
+                (STRING, _ARGUMENTS),
+                STRING,
+                impl,
+                member=True,
+                cost=rewritten(1),
+                estimate=scanning(),
+                by_result=True,
             ),
         ),
     )

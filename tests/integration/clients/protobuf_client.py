@@ -76,6 +76,12 @@ def unwrap(raw: bytes) -> tuple[str, str, bytes]:
     return unknown.typeMeta.apiVersion, unknown.typeMeta.kind, unknown.raw
 
 
+def _event(raw: bytes, status: int, content_type: str) -> tuple[str, Answer]:
+    event: Any = empty("meta_WatchEvent")
+    event.ParseFromString(raw)
+    return event.type, Answer(status, content_type, *unwrap(event.object.raw))
+
+
 class ProtobufClient:
     """Sends and accepts nothing but protobuf."""
 
@@ -103,7 +109,13 @@ class ProtobufClient:
         async with self._plane.http.get(url, ssl=self._plane.admin_tls, headers={"Accept": accept}) as response:
             while size := await response.content.read(4):
                 size += await response.content.readexactly(4 - len(size)) if len(size) < 4 else b""
-                event: Any = empty("meta_WatchEvent")
-                event.ParseFromString(await response.content.readexactly(int.from_bytes(size, "big")))
-                content_type = response.headers["Content-Type"]
-                yield event.type, Answer(response.status, content_type, *unwrap(event.object.raw))
+                raw = await response.content.readexactly(int.from_bytes(size, "big"))
+                yield _event(raw, response.status, response.headers["Content-Type"])
+
+    async def watch_messages(self, path: str) -> AsyncGenerator[tuple[str, Answer]]:
+        """The same over a WebSocket, where each event is a message."""
+        headers = {"Accept": f"{PROTOBUF};stream=watch", "Origin": "http://localhost"}
+        url = self._plane.running.url + path
+        async with self._plane.http.ws_connect(url, ssl=self._plane.admin_tls, headers=headers) as socket:
+            while True:
+                yield _event(await socket.receive_bytes(), 101, "")

@@ -142,6 +142,32 @@ def test_a_watch_is_frames(tmp_path: Path) -> None:
     scenario(tmp_path, play)
 
 
+def test_a_watch_over_a_websocket_is_messages(tmp_path: Path) -> None:
+    async def play(client: ProtobufClient, plane: Plane) -> None:
+        await client.send("POST", MAPS, config_map("a", data={"k": "v"}), "core_ConfigMap")
+        async with aclosing(client.watch_messages(f"{MAPS}?watch=1&timeoutSeconds=20")) as events:
+            kind, added = await anext(events)
+            assert kind == "ADDED"
+            assert added.json("core_ConfigMap") == bare(await json_of(plane, f"{MAPS}/a"))
+            await client.call("DELETE", f"{MAPS}/a")
+            assert (await anext(events))[0] == "DELETED"
+
+    scenario(tmp_path, play)
+
+
+def test_a_review_is_asked_and_answered(tmp_path: Path) -> None:
+    async def play(client: ProtobufClient, _plane: Plane) -> None:
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+        answer = await client.send("POST", path, review, "authentication_SelfSubjectReview")
+        assert (answer.status, answer.api_version, answer.kind) == (201, review["apiVersion"], review["kind"])
+        user = answer.json("authentication_SelfSubjectReview")["status"]["userInfo"]
+        assert "system:masters" in user["groups"]
+        assert all(isinstance(values, list) for values in user["extra"].values())
+
+    scenario(tmp_path, play)
+
+
 def test_discovery(tmp_path: Path) -> None:
     async def play(client: ProtobufClient, plane: Plane) -> None:
         for path, api_version, kind in (
@@ -248,8 +274,8 @@ def test_custom_resources_have_no_protobuf_but_their_definitions_do(tmp_path: Pa
         ),
         pytest.param(
             wrap("v1", "Secret", b""),
-            'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (ConfigMap): unknown '
-            "conversion",
+            'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): '
+            "unknown conversion",
             id="another kind",
         ),
     ],

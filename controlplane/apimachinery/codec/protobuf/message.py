@@ -1,7 +1,8 @@
 """Messages: from JSON objects to Kubernetes' protobuf and back, by a table of field numbers; nothing is generated.
 
-A message is compiled when it is described: one closure a field writes it, one look-up a field reads it, and each way is
-one walk.
+A message is compiled when it is described: a look-up by name finds what writes a field, one by tag what reads it, and
+each way is one walk. What is written of fields that are missing is ready beforehand, so that an object costs what is in
+it, not what could be.
 
 A Go message writes every field that is no pointer, also the empty ones, which its JSON leaves out; so empty values are
 left out when they are read, and written when they are missing, unless the field is a pointer in Go (``kept``). Fields
@@ -34,9 +35,9 @@ from controlplane.apimachinery.identity import Obj
 
 __all__ = ["MAX_LEVELS", "Field", "Message", "NotMarshalable", "Union", "list_message"]
 
-MAX_LEVELS = 127
-"""How deep messages may be in one another. Each is at least an object in JSON, and the only kinds that nest at will,
-schemas, need two levels of JSON for one: deeper ones could not be written as JSON."""
+MAX_LEVELS = 200
+"""How deep messages may be in one another when they are read: a call needs some three levels of Python's stack for
+each. Upstream has no limit, but neither a kind that needs a tenth of this, schemas of custom resources aside."""
 
 _END_GROUP = 4
 """A wire type."""
@@ -64,7 +65,7 @@ _GO_NAMES = {
 
 
 class NotMarshalable(ValueError):
-    """An object has a value of another type than its message has; the message names the field."""
+    """An object has a value of another type than its message has, or is nested too deep to be written."""
 
 
 class Union(NamedTuple):
@@ -96,22 +97,30 @@ class Field(NamedTuple):
 class Message:
     """One message. ``name`` is that of the Go type, without its package."""
 
-    __slots__ = ("_readers", "_writers", "fields", "name")
+    __slots__ = ("_inlines", "_missing", "_readers", "_writers", "fields", "name")
 
     def __init__(self, name: str, fields: Mapping[int, Field] | None = None) -> None:
         self.name = name
         self.fields: dict[int, Field] = {}
         self._readers: dict[int, _Reader] = {}
-        self._writers: list[_Writer] = []
+        self._writers: dict[str, tuple[int, _Writer]] = {}
+        self._inlines: list[tuple[int, _Writer]] = []
+        self._missing: list[bytes] = []
         if fields is not None:
             self.define(fields)
 
     def define(self, fields: Mapping[int, Field]) -> None:
         """Say what its fields are, by number: once, after its making for a message that is inside itself."""
-        for number, field in sorted(fields.items()):
+        for place, (number, field) in enumerate(sorted(fields.items())):
             self.fields[number] = field
             self._readers[number << 3 | _wire(field)] = _reader(field)
-            self._writers.append(_writer(number, field))
+            head = tag(number, _wire(field))
+            write = place, _writer(head, field)
+            if field.name:
+                self._writers[field.name] = write
+            else:
+                self._inlines.append(write)
+            self._missing.append(_missing(head, field))
 
     def encode(self, obj: Obj) -> bytes:
         """The bytes of an object; fields that the message does not have are left out.
@@ -122,7 +131,9 @@ class Message:
         try:
             return self.write(obj)
         except (AttributeError, LookupError, TypeError, ValueError, struct.error) as error:
-            raise NotMarshalable(f"a {self.name} has a value of another type than its message: {error}") from error
+            raise NotMarshalable(f"{self.name}: a value of another type than its message has: {error}") from error
+        except RecursionError as error:
+            raise NotMarshalable(f"{self.name}: nested too deep for protobuf") from error
 
     def decode(self, data: bytes) -> Obj:
         """The object in bytes.
@@ -134,10 +145,15 @@ class Message:
 
     def write(self, obj: Obj) -> bytes:
         """As ``encode``, but whatever a wrong value raises."""
-        out: list[bytes] = []
-        for write in self._writers:
-            write(obj, out)
-        return b"".join(out)
+        parts = self._missing.copy()
+        writers = self._writers
+        for name, value in obj.items():
+            if value is not None and name in writers:
+                place, write = writers[name]
+                parts[place] = write(value)
+        for place, write in self._inlines:
+            parts[place] = write(obj)
+        return b"".join(parts)
 
     def read(self, data: bytes, at: int, end: int, level: int, obj: Obj) -> Obj:
         """Read what is between two indices into ``obj``, and return it. ``level``: 1 is a message in no other. Raises
@@ -273,62 +289,38 @@ def _pairs_reader(name: str, read: _ReadValue) -> _Reader:
     return take
 
 
-_Writer = Callable[[Obj, list[bytes]], None]
+_Writer = Callable[[Any], bytes]
+"""Makes the bytes of a field, its tag included."""
 
 
-def _encoder(kind: Scalar | Message | Union) -> Callable[[Any], bytes]:
+def _value_writer(kind: Scalar | Message | Union) -> Callable[[Any], bytes]:
     """What makes the bytes after a tag."""
     if isinstance(kind, Scalar):
         return kind.write
     if isinstance(kind, Message):
         write = kind.write
         return lambda value: delimited(write(value))
-    encode, wrap = kind.message.write, kind.wrap
-    return lambda value: delimited(encode(wrap(value)))
+    write_union, wrap = kind.message.write, kind.wrap
+    return lambda value: delimited(write_union(wrap(value)))
 
 
-def _writer(number: int, field: Field) -> _Writer:
-    """What writes one field of an object."""
-    kind, name, encode = field.type, field.name, _encoder(field.type)
-    scalar = isinstance(kind, Scalar)
-    head = tag(number, kind.wire if isinstance(kind, Scalar) and not field.pairs else BYTES)
-    if not name:
-        return lambda obj, out: out.append(head + encode(obj))
+def _writer(head: bytes, field: Field) -> _Writer:
+    """What writes one field from its value, or from the whole object if it has no name."""
+    write = _value_writer(field.type)
     if field.pairs:
-        return _pairs_writer(head, name, encode)
+        key = TEXT.write
+        return lambda pairs: b"".join(
+            [head + delimited(b"\x0a" + key(name) + b"\x12" + write(pairs[name])) for name in sorted(pairs)]
+        )
     if field.many:
-        return lambda obj, out: out.extend([head + encode(value) for value in obj.get(name) or ()])
-    empty = kind.empty if isinstance(kind, Scalar) else b"" if field.kept else encode({})
-    if field.kept or (scalar and not empty):
-        return _pointer_writer(head, name, encode)
-    return _value_writer(head, name, encode, head + empty)
+        return lambda values: b"".join([head + write(value) for value in values])
+    return lambda value: head + write(value)
 
 
-def _value_writer(head: bytes, name: str, encode: Callable[[Any], bytes], missing: bytes) -> _Writer:
-    def write(obj: Obj, out: list[bytes]) -> None:
-        value = obj.get(name)
-        out.append(head + encode(value) if value else missing)
-
-    return write
-
-
-def _pointer_writer(head: bytes, name: str, encode: Callable[[Any], bytes]) -> _Writer:
-    def write(obj: Obj, out: list[bytes]) -> None:
-        value = obj.get(name)
-        if value is not None:
-            out.append(head + encode(value))
-
-    return write
-
-
-def _pairs_writer(head: bytes, name: str, encode: Callable[[Any], bytes]) -> _Writer:
-    write_key = TEXT.write
-
-    def write(obj: Obj, out: list[bytes]) -> None:
-        pairs = obj.get(name)
-        if pairs:
-            out.extend(
-                [head + delimited(b"\x0a" + write_key(key) + b"\x12" + encode(pairs[key])) for key in sorted(pairs)]
-            )
-
-    return write
+def _missing(head: bytes, field: Field) -> bytes:
+    """What is written of a field that an object does not have."""
+    if field.kept or field.many or field.pairs or not field.name:
+        return b""
+    if isinstance(field.type, Scalar):
+        return head + field.type.empty if field.type.empty else b""
+    return head + _value_writer(field.type)({})

@@ -83,3 +83,8 @@ def test_fields(body: bytes, fields: dict[str, Any]) -> None:
 def test_numbers_must_fit_the_schema(numbers: dict[str, str]) -> None:
     with pytest.raises(KeyError):
         message_of(SCHEMA, numbers)
+
+
+def test_a_type_that_no_message_has_is_refused() -> None:
+    with pytest.raises(TypeError, match="no message has a field of this type: 'null'"):
+        message_of(record({"x": {"type": "null"}}, go_type="v1.X"), {"X": "x"})

@@ -151,6 +151,14 @@ def test_messages_are_nested_so_deep_and_no_deeper() -> None:
         message.decode(nested(100_000))
 
 
+def test_an_object_that_is_nested_deeper_than_the_stack_is_not_marshalable() -> None:
+    obj: Obj = {}
+    for _ in range(2000):
+        obj = {"inside": obj}
+    with pytest.raises(NotMarshalable, match="Inside: nested too deep"):
+        message_inside_itself().encode(obj)
+
+
 def test_parts_of_a_message_that_come_one_by_one_are_one() -> None:
     message = message_inside_itself()
     body = put(1, put(2, "a")) + put(1, put(1, put(2, "b"))) + put(2, "first") + put(2, "last")
@@ -163,7 +171,7 @@ def test_unknown_groups_are_passed_over() -> None:
 
 
 def test_a_value_of_another_type_is_not_marshalable() -> None:
-    with pytest.raises(NotMarshalable, match="a Inside has a value of another type"):
+    with pytest.raises(NotMarshalable, match="Inside: a value of another type"):
         message_inside_itself().encode({"name": 5})
 
 
