@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from controlplane.apiserver.authentication.jws import sign
@@ -91,4 +92,5 @@ class TokenIssuer:
         signing: SigningKey | None = (await self.keys()).signing
         if signing is None:
             raise KeyFileError("there is no key to sign with")
-        return sign(claims, signing.key, algorithm=signing.algorithm, key_id=signing.key_id)
+        made = partial(sign, claims, signing.key, algorithm=signing.algorithm, key_id=signing.key_id)
+        return await asyncio.to_thread(made)  # a long RSA key takes some milliseconds
