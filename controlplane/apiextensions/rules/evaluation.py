@@ -23,6 +23,7 @@ from controlplane.apimachinery.validation.field import (
     FieldError,
     duplicate,
     forbidden,
+    go_quoted,
     invalid,
     required,
 )
@@ -247,7 +248,7 @@ class _Run:
             text, cost = rule.message.run(RULE_LIMIT, value, before)
         except CostExceeded:
             why = "no further validation rules will be run due to call cost exceeds limit for messageExpression"
-            self._stop(invalid(path, kind, f'{why}: "{source}"'))
+            self._stop(invalid(path, kind, f"{why}: {go_quoted(source)}"))
             return default
         except EvalError:
             return default
