@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from controlplane.apiextensions.rules.compiled import Rule, compile_rules
+from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.rules.declarations import Declared, declare
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid
 from controlplane.cel.estimates import UNBOUNDED
 
-__all__ = ["EXPRESSION_LIMIT", "SCHEMA_LIMIT", "expression_errors", "has_rules"]
+__all__ = ["EXPRESSION_LIMIT", "SCHEMA_LIMIT", "expression_errors"]
 
 EXPRESSION_LIMIT = 10_000_000
 """What one rule may cost for a whole object. Upstream's figure."""
@@ -45,18 +46,8 @@ class _Place:
     uncorrelated: str = ""
 
 
-def has_rules(schema: Obj) -> bool:
-    """Whether the schema, or one below it that values reach, has rules."""
-    if schema.get("x-kubernetes-validations"):
-        return True
-    inner = [schema.get("items"), schema.get("additionalProperties"), *(schema.get("properties") or {}).values()]
-    return any(isinstance(one, dict) and has_rules(one) for one in inner)
-
-
 def expression_errors(schema: Obj, path: str) -> list[FieldError]:
-    """What is wrong with the expressions of a schema, which has no other faults."""
-    if not has_rules(schema):
-        return []
+    """What is wrong with the expressions of a schema that has rules and no other faults."""
     total = _Total()
     errors = list(_below(schema, _Place(path, 1), total, is_root=True))
     if total.cost > SCHEMA_LIMIT:

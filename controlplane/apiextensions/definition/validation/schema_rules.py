@@ -15,7 +15,7 @@ from typing import Any
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
 from controlplane.apiextensions.definition.validation.options import TYPES, Strictness
 from controlplane.apiextensions.definition.validation.rules import rule_errors
-from controlplane.apiextensions.rules.definition import expression_errors
+from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import META_FIELDS
 from controlplane.apimachinery.schema.plain import plain_parts
@@ -73,7 +73,9 @@ def validation_errors(holder: Obj | None, path: str, strictness: Strictness, *, 
     errors += _schema_errors(schema, at, _Context(strictness, plain), is_root=True)
     if unsupported and not errors:
         errors.append(invalid(at, "", unsupported))
-    if strictness.expressions and not errors:
+    if strictness.expressions and not errors and has_rules(schema):
+        from controlplane.apiextensions.rules.definition import expression_errors
+
         # Where a schema has faults, what it declares to expressions may be wrong too: upstream does not look either.
         errors += expression_errors(schema, at)
     return errors
