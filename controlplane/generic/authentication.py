@@ -9,6 +9,7 @@ from pathlib import Path
 from controlplane.apiserver.authentication.anonymous import AnonymousAuthenticator
 from controlplane.apiserver.authentication.api import Authenticator, TokenAuthenticator
 from controlplane.apiserver.authentication.bearer import BearerAuthenticator, WebsocketBearerAuthenticator
+from controlplane.apiserver.authentication.bootstrap import BootstrapTokens
 from controlplane.apiserver.authentication.front_proxy import FrontProxyAuthenticator
 from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.apiserver.authentication.serviceaccounts.authenticator import ServiceAccountTokens
@@ -110,7 +111,7 @@ def build_tokens(
     storage_of: Callable[[str, str], Storage | None],
     remote: RemoteTokens,
 ) -> TokenUnion:
-    """Added authenticators first, then the file, then service accounts, then what others know."""
+    """Added authenticators first, then the file, service accounts, bootstrap secrets, then what others know."""
     audiences = config.service_accounts.own_audiences
     tokens: list[TokenAuthenticator] = [*config.token_authenticators]
     if identities.static is not None:
@@ -118,6 +119,8 @@ def build_tokens(
     if serves_accounts(config):
         objects = LiveObjects(storage_of)
         tokens.append(ServiceAccountTokens(config.service_accounts, identities.issuer, objects, now=config.clock.now))
+    if config.bootstrap_tokens:
+        tokens.append(ForOwnAudiences(BootstrapTokens(storage_of, now=config.clock.now), audiences))
     return TokenUnion([*tokens, *remote.authenticators])
 
 

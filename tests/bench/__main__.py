@@ -51,7 +51,8 @@ def measured(name: str) -> Iterator[Row]:
     factor = machine.factor_of(before, after)
     print(
         f"machine: bare GET {before:.0f} and {after:.0f} us of processor time, {machine.REFERENCE_CPU_US:.0f} on the "
-        f"targets' machine: x{factor:.2f}; Python loop {python:.1f} ms",
+        f"targets' machine: x{factor:.2f}; Python loop {python:.1f} ms"
+        + ("; UNEVEN, so the scaled figures only orient" if machine.uneven(before, after) else ""),
         flush=True,
     )
     yield from (replace(row, factor=factor) for row in waiting)

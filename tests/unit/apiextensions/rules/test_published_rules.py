@@ -54,7 +54,7 @@ def test_published_rules_compile_within_budget(folder: Path) -> None:
             for version in definition["spec"]["versions"]:
                 schema = version["schema"]["openAPIV3Schema"]
                 count += has_rules(schema)
-                assert [str(error) for error in expression_errors(schema, path.name)] == []
+                assert [str(error) for error in expression_errors(schema, path.name) if error is not None] == []
     assert count or folder.name in ("argo-cd",)
 
 
