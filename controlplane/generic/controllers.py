@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from controlplane.apimachinery.identity import GroupResource, Key, Obj
 from controlplane.apimachinery.policy_rule import PolicyRule
+from controlplane.apimachinery.service_accounts import groups_of, username_of
 from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.apiserver.authentication.api import authenticated
 from controlplane.apiserver.filters.monitor import APISERVER_USER
@@ -28,12 +29,7 @@ SERVER_USER = authenticated(UserInfo(name=APISERVER_USER, groups=(MASTERS_GROUP,
 
 def service_account(name: str) -> UserInfo:
     """The identity of a controller that is not the server's own."""
-    return authenticated(
-        UserInfo(
-            name=f"system:serviceaccount:kube-system:{name}",
-            groups=("system:serviceaccounts", "system:serviceaccounts:kube-system"),
-        )
-    )
+    return authenticated(UserInfo(name=username_of("kube-system", name), groups=groups_of("kube-system")))
 
 
 def served_resources(config: CompletedConfig) -> frozenset[GroupResource]:

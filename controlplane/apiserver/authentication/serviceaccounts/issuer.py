@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from controlplane.apiserver.authentication.jws import sign
@@ -80,4 +81,5 @@ class TokenIssuer:
             seconds=seconds,
             new_id=new_id,
         )
-        return sign(claims, signing.key, algorithm=signing.algorithm, key_id=signing.key_id)
+        made = partial(sign, claims, signing.key, algorithm=signing.algorithm, key_id=signing.key_id)
+        return await asyncio.to_thread(made)  # a long RSA key takes some milliseconds
