@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from controlplane.apimachinery.service_accounts import groups_of, username_of
 from controlplane.apimachinery.user import AUTHENTICATED_GROUP, UserInfo
-from controlplane.apimachinery.validation.field import go_quoted
 from controlplane.apiserver.authentication.api import CREDENTIAL_ID, Audiences, BadCredentials, TokenIdentity
 from controlplane.apiserver.authentication.jws import BadSignature, Unverified, unverified, verify
 from controlplane.apiserver.authentication.metrics import TOKEN_CACHE_HIT, TOKEN_CACHE_MISS
@@ -26,7 +25,7 @@ from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileEr
 from controlplane.apiserver.authentication.serviceaccounts.legacy import LegacyClaims, check_legacy, legacy_claims
 from controlplane.apiserver.authentication.serviceaccounts.metrics import LEGACY_TOKENS
 from controlplane.apiserver.authentication.serviceaccounts.objects import LiveObjects
-from controlplane.apiserver.authentication.tokens import TokenDigest, common_audiences
+from controlplane.apiserver.authentication.tokens import TokenDigest, common_audiences, quoted_list
 from controlplane.base import logs
 
 __all__ = ["ServiceAccountTokens"]
@@ -78,9 +77,8 @@ class ServiceAccountTokens:
             TOKEN_CACHE_HIT.inc()
         common = common_audiences(signed.audiences, audiences)
         if not common:
-            raise BadCredentials(
-                f"token audiences {_listed(signed.audiences)} is invalid for the target audiences {_listed(audiences)}"
-            )
+            has, wanted = quoted_list(signed.audiences), quoted_list(audiences)
+            raise BadCredentials(f"token audiences {has} is invalid for the target audiences {wanted}")
         if signed.bound is not None:
             await check_bound(signed.bound, signed.claims, self._objects, self._now)
             return TokenIdentity(signed.user, common)
@@ -141,8 +139,3 @@ def _audiences(claim: Any) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise BadCredentials(UNREADABLE)
     return tuple(values)
-
-
-def _listed(texts: tuple[str, ...]) -> str:
-    """As Go's %q of a list."""
-    return f"[{' '.join(map(go_quoted, texts))}]"
