@@ -189,7 +189,12 @@ class ControlPlane:
         self._sources: list[Source] = [source.start(services) for source in config.sources]
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self.server = self._server()
-        self._controllers = ControllerHost(config, self.server.loopback)
+        self._controllers = ControllerHost(
+            config,
+            self.server.loopback,
+            parts.identities.controller_keys,
+            shared_store=parts.kv.revision_nowait() is None,
+        )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
