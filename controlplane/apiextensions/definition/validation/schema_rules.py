@@ -16,7 +16,7 @@ from typing import Any
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
 from controlplane.apiextensions.definition.validation.options import TYPES, Strictness, walk_schema
 from controlplane.apiextensions.definition.validation.rules import rule_errors
-from controlplane.apiextensions.rules.definition import expression_errors
+from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import META_FIELDS
 from controlplane.apimachinery.schema.plain import plain_steps
@@ -97,7 +97,9 @@ def validation_errors(
     if unsupported:
         yield invalid(at, "", unsupported)
         return
-    if strictness.expressions:
+    if strictness.expressions and has_rules(schema):
+        from controlplane.apiextensions.rules.definition import expression_errors
+
         # Where a schema has faults, what it declares to expressions may be wrong too: upstream does not look either.
         yield from expression_errors(schema, at)
 

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from controlplane.apiextensions.rules.definition import expression_errors, has_rules
+from controlplane.apiextensions.rules.definition import expression_errors
 from controlplane.apiextensions.rules.evaluation import SchemaRules
+from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 
 PLACES = (parent / "shared" / "data" / "crds" for parent in Path(__file__).parents)
