@@ -14,6 +14,10 @@ from controlplane.apis.admissionregistration.validatingwebhookconfigurations imp
 from controlplane.apis.apiregistration.apiservices import API_SERVICES
 from controlplane.apis.authentication.selfsubjectreviews import SELF_SUBJECT_REVIEWS
 from controlplane.apis.authentication.tokenreviews import TOKEN_REVIEWS
+from controlplane.apis.authorization.localsubjectaccessreviews import LOCAL_SUBJECT_ACCESS_REVIEWS
+from controlplane.apis.authorization.selfsubjectaccessreviews import SELF_SUBJECT_ACCESS_REVIEWS
+from controlplane.apis.authorization.selfsubjectrulesreviews import SELF_SUBJECT_RULES_REVIEWS
+from controlplane.apis.authorization.subjectaccessreviews import SUBJECT_ACCESS_REVIEWS
 from controlplane.apis.certificates.certificatesigningrequests import CERTIFICATE_SIGNING_REQUESTS
 from controlplane.apis.coordination.leases import LEASES
 from controlplane.apis.core.configmaps import CONFIGMAPS
@@ -42,6 +46,10 @@ BUILTIN: tuple[Resource, ...] = (
     NEW_EVENTS,
     TOKEN_REVIEWS,
     SELF_SUBJECT_REVIEWS,
+    SUBJECT_ACCESS_REVIEWS,
+    SELF_SUBJECT_ACCESS_REVIEWS,
+    LOCAL_SUBJECT_ACCESS_REVIEWS,
+    SELF_SUBJECT_RULES_REVIEWS,
     CERTIFICATE_SIGNING_REQUESTS,
     ROLES,
     ROLE_BINDINGS,

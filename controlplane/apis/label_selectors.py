@@ -11,7 +11,14 @@ from controlplane.apimachinery.validation.field import FieldError, forbidden, in
 from controlplane.apimachinery.validation.metadata import validate_labels
 from controlplane.apimachinery.validation.names import label_value, qualified_name
 
-__all__ = ["LABEL_SELECTOR_NUMBERS", "label_selector", "validate_label_selector"]
+__all__ = [
+    "LABEL_REQUIREMENT",
+    "LABEL_SELECTOR_NUMBERS",
+    "label_selector",
+    "validate_label_requirement",
+    "validate_label_selector",
+    "validate_requirement_values",
+]
 
 LABEL_SELECTOR_NUMBERS = {
     "LabelSelector": "matchLabels matchExpressions",
@@ -19,7 +26,7 @@ LABEL_SELECTOR_NUMBERS = {
 }
 """Of the protobuf messages."""
 
-_REQUIREMENT = record(
+LABEL_REQUIREMENT = record(
     {
         "key": string("The label's key."),
         "operator": string("In, NotIn, Exists or DoesNotExist.", go_type="v1.LabelSelectorOperator"),
@@ -36,7 +43,7 @@ def label_selector(description: str) -> Obj:
     return record(
         {
             "matchLabels": mapping(string(), "Labels that must have exactly these values."),
-            "matchExpressions": array(_REQUIREMENT, "Requirements that must all hold."),
+            "matchExpressions": array(LABEL_REQUIREMENT, "Requirements that must all hold."),
         },
         description,
         go_type="v1.LabelSelector",
@@ -47,21 +54,32 @@ def label_selector(description: str) -> Obj:
 def validate_label_selector(selector: Obj, path: str) -> list[FieldError]:
     errors = validate_labels(selector.get("matchLabels") or {}, f"{path}.matchLabels")
     for i, requirement in enumerate(selector.get("matchExpressions") or ()):
-        at = f"{path}.matchExpressions[{i}]"
-        operator, values = requirement["operator"], requirement.get("values") or []
-        if operator in {"In", "NotIn"}:
-            if not values:
-                errors.append(required(f"{at}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-        elif operator in {"Exists", "DoesNotExist"}:
-            if values:
-                why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                errors.append(forbidden(f"{at}.values", why))
-        else:
-            errors.append(invalid(f"{at}.operator", operator, "not a valid selector operator"))
-        errors += [invalid(f"{at}.key", requirement["key"], problem) for problem in qualified_name(requirement["key"])]
-        errors += [
-            invalid(f"{at}.values[{j}]", value, problem)
-            for j, value in enumerate(values)
-            for problem in label_value(value)
-        ]
+        errors += validate_label_requirement(requirement, f"{path}.matchExpressions[{i}]")
     return errors
+
+
+def validate_label_requirement(requirement: Obj, at: str, *, any_operator: bool = False) -> list[FieldError]:
+    """``any_operator``: newer clients may know more operators than this server."""
+    errors = validate_requirement_values(requirement, at, any_operator=any_operator)
+    errors += [invalid(f"{at}.key", requirement["key"], problem) for problem in qualified_name(requirement["key"])]
+    errors += [
+        invalid(f"{at}.values[{j}]", value, problem)
+        for j, value in enumerate(requirement.get("values") or ())
+        for problem in label_value(value)
+    ]
+    return errors
+
+
+def validate_requirement_values(requirement: Obj, at: str, *, any_operator: bool = False) -> list[FieldError]:
+    """Whether there are values where the operator wants some, and none where it wants none."""
+    operator, values = requirement["operator"], requirement.get("values") or []
+    if operator in {"In", "NotIn"}:
+        if not values:
+            return [required(f"{at}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
+    elif operator in {"Exists", "DoesNotExist"}:
+        if values:
+            why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            return [forbidden(f"{at}.values", why)]
+    elif not any_operator:
+        return [invalid(f"{at}.operator", operator, "not a valid selector operator")]
+    return []

@@ -14,13 +14,15 @@ from pathlib import Path
 from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
+from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
+from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
 from controlplane.apiserver.admission.api import AdmissionPlugin
 from controlplane.apiserver.authentication.api import Authenticator, TokenAuthenticator
 from controlplane.apiserver.authentication.serviceaccounts.config import ServiceAccountConfig
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.calls import CallKey
 from controlplane.apiserver.filters.chain import FILTERS, Filter
-from controlplane.apiserver.options import kv_options, service_account_config, store_url
+from controlplane.apiserver.options import RBAC, kv_options, service_account_config, store_url
 from controlplane.apiserver.registry.sources import SourceDescriptor
 from controlplane.apiserver.server.completed import Frozen
 from controlplane.apiserver.server.routes import Route
@@ -53,6 +55,9 @@ GROUP_PRIORITIES: Mapping[str, int] = {
 """Order of groups in discovery; kube-apiserver's own numbers."""
 
 
+ROLE_KINDS = frozenset({CLUSTER_ROLES.gr, CLUSTER_ROLE_BINDINGS.gr})
+"""What the mode RBAC cannot be without."""
+
 SOURCES: tuple[SourceDescriptor, ...] = (CUSTOM_RESOURCES,)
 """Who else describes resources, each by kinds of its own."""
 
@@ -69,6 +74,7 @@ class Config:
     ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
     ``sources``: who changes what is served while the server runs. ``calls``: who answers what is created and not kept.
     ``authenticators``, ``token_authenticators`` and ``authorizers`` are asked before the built-in ones.
+    ``authorization_modes``: which of those, in order; None is RBAC where roles are served, else none.
     ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
     ``service_resolver``: where webhooks are that are named as services. ``notes``: lines to show at the start.
@@ -91,7 +97,7 @@ class Config:
     token_auth_file: str = ""
     anonymous: bool = True
     service_accounts: ServiceAccountConfig = field(default_factory=ServiceAccountConfig)
-    authorization_modes: tuple[str, ...] = ()
+    authorization_modes: tuple[str, ...] | None = None
     authenticators: list[Authenticator] = field(default_factory=list)
     token_authenticators: list[TokenAuthenticator] = field(default_factory=list)
     authorizers: list[Authorizer] = field(default_factory=list)
@@ -124,7 +130,8 @@ class Config:
         """Check and freeze.
 
         Raises:
-            ConfigError: two resources under one name, one that nobody answers, a certificate without its key.
+            ConfigError: two resources under one name, one that nobody answers, RBAC without roles, a certificate
+                without its key.
         """
         _check_unique("resource", [str(resource.gr) for resource in self.resources])
         own = [resource.key_prefix for resource in self.resources if resource.stored and resource.stored_group is None]
@@ -133,6 +140,9 @@ class Config:
         unanswered = sorted(set(_calls_of(self.resources)) - {call.key for call in self.calls})
         if unanswered:
             raise ConfigError(f"nobody answers {', '.join(map(str, unanswered))}: add to calls, or leave the kind out")
+        missing = sorted(ROLE_KINDS - {resource.gr for resource in self.resources})
+        if missing and RBAC in (self.authorization_modes or ()):
+            raise ConfigError(f"authorization_modes has {RBAC}, which needs {', '.join(map(str, missing))}")
         _check_unique("controller", [controller.name for controller in self.controllers])
         if bool(self.cert_file) != bool(self.key_file):
             raise ConfigError("cert_file and key_file must be given together")
@@ -140,9 +150,21 @@ class Config:
             raise ConfigError(f"prefix must end in a slash, is {self.prefix!r}")
         return CompletedConfig.freeze(self)
 
+    @property
+    def serves_roles(self) -> bool:
+        """Whether there are roles to go by."""
+        return ROLE_KINDS.issubset({resource.gr for resource in self.resources})
+
 
 class CompletedConfig(Frozen, Config):
     """``Config`` checked and frozen; made by ``Config.complete`` alone."""
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The authorization modes in effect."""
+        if self.authorization_modes is not None:
+            return self.authorization_modes
+        return (RBAC,) if self.serves_roles else ()
 
 
 def config_of(options: GenericOptions) -> Config:
@@ -167,7 +189,7 @@ def config_of(options: GenericOptions) -> Config:
         token_auth_file=authentication.token_auth_file,
         anonymous=authentication.anonymous_auth,
         service_accounts=service_account_config(options.service_accounts),
-        authorization_modes=options.authorization.authorization_mode,
+        authorization_modes=options.authorization.authorization_mode or None,
         resources=[_adapted(resource, options) for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         run_controllers=options.controllers.enabled,

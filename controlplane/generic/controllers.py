@@ -68,7 +68,11 @@ class ControllerHost:
         self,
         config: CompletedConfig,
         loopback: Callable[[UserInfo], LoopbackClient],
+        *,
+        allowed: asyncio.Event,
     ) -> None:
+        """``allowed``: set once the controllers have their roles."""
+        self._allowed = allowed
         descriptors = selected(config)
         users = {d.name: SERVER_USER if d.in_server else service_account(d.account) for d in descriptors}
         self._informers = InformerSet(loopback(SERVER_USER), clock=config.clock)
@@ -92,7 +96,9 @@ class ControllerHost:
         return HealthCheck("informer-sync", self._why_not_ready)
 
     async def start(self, context: HookContext) -> None:
-        """The post-start hook: done once the namespaces that every client counts on are there."""
+        """The post-start hook: done once the namespaces that every client counts on are there. The controllers begin
+        once they may work."""
+        await self._allowed.wait()
         context.start(self._manager.run(), name="controllers")
         await self._namespaces_exist.wait()
 

@@ -23,7 +23,6 @@ FOLDERS = (*sorted((HERE / "scenarios").iterdir()), HERE / "own")
 which file of it."""
 
 WAITING = {
-    "discovery-group-order": "reviews of access",
     "cel-has-and-escaping": "CEL",
     "cel-library-network-quantity": "CEL",
     "cel-message-reason-fieldpath": "CEL",
@@ -34,36 +33,14 @@ WAITING = {
     "crd-cel-rule-options": "CEL",
     "apiservice-local": "the aggregator",
     "apiservice-validation": "the aggregator",
-    "bind-and-escalate-verbs": "RBAC",
-    "binding-escalation-refused": "RBAC",
-    "bootstrap-roles-aggregated": "RBAC",
-    "bootstrap-roles-full": "RBAC",
-    "csr-masters-refused": "RBAC",
+    "csr-masters-refused": "the plugin CertificateSubjectRestriction",
     "flowcontrol-bootstrap": "flow control",
-    "forbidden-cluster-scope": "RBAC",
-    "forbidden-namespaced-verbs": "RBAC",
-    "forbidden-subresource-and-path": "RBAC",
-    "grant-then-revoke": "RBAC",
-    "group-and-account-subjects": "RBAC",
-    "impersonation-allowed-by-name": "RBAC",
     "map-apply-atomic-lists": "MutatingAdmissionPolicy",
     "map-apply-custom-resource": "MutatingAdmissionPolicy",
     "map-errors": "MutatingAdmissionPolicy",
     "map-json-patch": "MutatingAdmissionPolicy",
     "map-spec-errors": "MutatingAdmissionPolicy",
-    "namespace-protected-and-missing": "reviews of access",
-    "narrow-roles-at-work": "RBAC",
     "quota-without-controller": "the plugin ResourceQuota",
-    "resourcenames-in-rules": "RBAC",
-    "role-escalation-refused": "RBAC",
-    "sar-denied": "reviews of access",
-    "sar-reason-of-an-allow": "reviews of access",
-    "sar-spec-errors": "reviews of access",
-    "self-sar": "reviews of access",
-    "self-subject-rules-review": "reviews of access",
-    "selfsubjectreview-impersonated": "RBAC",
-    "service-account-token-identity": "RBAC",
-    "token-refused-after-account-deleted": "RBAC",
     "vap-authorizer": "ValidatingAdmissionPolicy",
     "vap-denies": "ValidatingAdmissionPolicy",
     "vap-expressions-that-do-not-compile": "ValidatingAdmissionPolicy",
@@ -83,7 +60,7 @@ WAITING = {
 
 TOKEN = "of-an-administrator"
 """A certificate would come before the tokens of other users that scenarios make requests with."""
-UNTRIED = frozenset({"RBAC", "reviews of access", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
+UNTRIED = frozenset({"MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
 """What is waited for by scenarios that wait long for it: they are left out until it is there."""
 
 

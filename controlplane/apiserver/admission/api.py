@@ -22,7 +22,7 @@ from controlplane.apimachinery.user import UserInfo
 from controlplane.base.clock import Clock
 from controlplane.storage.api import Storage
 
-__all__ = ["ALL_OPERATIONS", "AdmissionPlugin", "Attributes", "Hook", "Hooks", "Operation", "PluginServices"]
+__all__ = ["ALL_OPERATIONS", "AdmissionPlugin", "Attributes", "Guard", "Hook", "Hooks", "Operation", "PluginServices"]
 
 
 class Operation(Enum):
@@ -63,6 +63,11 @@ class Attributes:
 
 Hook = Callable[[Attributes], Awaitable[None]]
 """Accepts by returning, refuses by raising an APIError."""
+
+
+Guard = Callable[[Attributes, str], Awaitable[None]]
+"""A check of one kind's creates and updates that belongs to the kind and that nobody can turn off: after the mutating
+phase, before validation. Takes the request's name too (``""`` on a POST). Refuses by raising an APIError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,9 @@ Source: kubernetes/apiserver ``pkg/authorization/authorizerfactory`` (its text).
 
 from __future__ import annotations
 
+from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Decision
+from controlplane.apiserver.authorization.rules import EVERYTHING, UserRules
 
 __all__ = ["AlwaysAllow", "AlwaysDeny"]
 
@@ -21,6 +23,10 @@ class AlwaysAllow:
     async def authorize(self, _attributes: Attributes) -> tuple[Decision, str]:
         return _ALLOW
 
+    def rules_for(self, _user: UserInfo, _namespace: str) -> UserRules:
+        """See ``RuleResolver``."""
+        return UserRules(EVERYTHING)
+
 
 class AlwaysDeny:
     """Allows nothing, and says so; it has no opinion rather than a veto, so others in the chain may still allow."""
@@ -29,3 +35,7 @@ class AlwaysDeny:
 
     async def authorize(self, _attributes: Attributes) -> tuple[Decision, str]:
         return _FORBIDDEN
+
+    def rules_for(self, _user: UserInfo, _namespace: str) -> UserRules:
+        """See ``RuleResolver``."""
+        return UserRules(())

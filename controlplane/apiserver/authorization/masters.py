@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from controlplane.apimachinery.user import MASTERS_GROUP
+from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Decision
+from controlplane.apiserver.authorization.rules import EVERYTHING, UserRules
 
 __all__ = ["MastersAuthorizer"]
 
@@ -18,3 +19,7 @@ class MastersAuthorizer:
 
     async def authorize(self, attributes: Attributes) -> tuple[Decision, str]:
         return _ALLOW if MASTERS_GROUP in attributes.user.groups else _NO_OPINION
+
+    def rules_for(self, user: UserInfo, _namespace: str) -> UserRules:
+        """See ``RuleResolver``."""
+        return UserRules(EVERYTHING if MASTERS_GROUP in user.groups else ())
