@@ -15,6 +15,7 @@ from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.apiserver.authentication.serviceaccounts.authenticator import ServiceAccountTokens
 from controlplane.apiserver.authentication.serviceaccounts.issuer import TokenIssuer
 from controlplane.apiserver.authentication.serviceaccounts.keys import read_keys
+from controlplane.apiserver.authentication.serviceaccounts.legacy import MarkUsed
 from controlplane.apiserver.authentication.serviceaccounts.objects import LiveObjects
 from controlplane.apiserver.authentication.token_file import TokenFileAuthenticator
 from controlplane.apiserver.authentication.tokens import ForOwnAudiences, TokenUnion
@@ -128,6 +129,7 @@ def build_tokens(
     identities: Identities,
     storage_of: Callable[[str, str], Storage | None],
     remote: RemoteTokens,
+    mark_used: MarkUsed,
 ) -> TokenUnion:
     """Added authenticators first, then the file, service accounts, bootstrap secrets, then what others know."""
     audiences = config.service_accounts.own_audiences
@@ -136,7 +138,11 @@ def build_tokens(
         tokens.append(ForOwnAudiences(identities.static, audiences))
     if serves_accounts(config):
         objects = LiveObjects(storage_of)
-        tokens.append(ServiceAccountTokens(config.service_accounts, identities.issuer, objects, now=config.clock.now))
+        tokens.append(
+            ServiceAccountTokens(
+                config.service_accounts, identities.issuer, objects, now=config.clock.now, mark_used=mark_used
+            )
+        )
     if config.bootstrap_tokens:
         tokens.append(ForOwnAudiences(BootstrapTokens(storage_of, now=config.clock.now), audiences))
     return TokenUnion([*tokens, *remote.authenticators])

@@ -20,7 +20,7 @@ from tests.bench import (
     bench_openapi,
     compare,
     machine,
-    rows_controllers,
+    rows_crds,
     rows_http,
     rows_reference,
     rows_size,
@@ -37,13 +37,15 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "readiness": rows_size.readiness,
     "openapi": bench_openapi.openapi,
     "expressions": bench_cel.expressions,
+    "definitions": rows_crds.definitions,
+    "checking": rows_crds.checking,
     "deletions": rows_controllers.deletions,
     "idle-memory": rows_size.idle_memory,
     "100000": rows_size.hundred_thousand,
     "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }
-SCALING = frozenset({"readiness", "openapi", "deletions", "reference"})
+SCALING = frozenset({"readiness", "openapi", "definitions", "checking", "reference"})
 """Those that have rows which scale."""
 
 
