@@ -20,6 +20,7 @@ from tests.bench import (
     bench_openapi,
     compare,
     machine,
+    rows_controllers,
     rows_crds,
     rows_http,
     rows_reference,
@@ -45,7 +46,7 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }
-SCALING = frozenset({"readiness", "openapi", "definitions", "checking", "reference"})
+SCALING = frozenset({"readiness", "openapi", "deletions", "definitions", "checking", "reference"})
 """Those that have rows which scale."""
 
 
