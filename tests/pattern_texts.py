@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from re import _constants as ops  # type: ignore[attr-defined]  # Python's own parser; stubs do not have it
-from re import _parser as parser  # type: ignore[attr-defined]
+from importlib import import_module
 from typing import Any
+
+# Python's own parser; stubs do not have it, and mypy forgets between two runs that it was told to look away
+ops: Any = import_module("re._constants")
+parser: Any = import_module("re._parser")
 
 __all__ = ["Unreadable", "text_matching"]
 

@@ -12,12 +12,11 @@ from controlplane.apimachinery.validation.metadata import validate_labels
 from controlplane.apimachinery.validation.names import label_value, qualified_name
 
 __all__ = [
-    "LABEL_REQUIREMENT",
     "LABEL_SELECTOR_NUMBERS",
     "label_selector",
     "validate_label_requirement",
     "validate_label_selector",
-    "validate_requirement_values",
+    "validate_operator",
 ]
 
 LABEL_SELECTOR_NUMBERS = {
@@ -26,7 +25,7 @@ LABEL_SELECTOR_NUMBERS = {
 }
 """Of the protobuf messages."""
 
-LABEL_REQUIREMENT = record(
+_REQUIREMENT = record(
     {
         "key": string("The label's key."),
         "operator": string("In, NotIn, Exists or DoesNotExist.", go_type="v1.LabelSelectorOperator"),
@@ -43,7 +42,7 @@ def label_selector(description: str) -> Obj:
     return record(
         {
             "matchLabels": mapping(string(), "Labels that must have exactly these values."),
-            "matchExpressions": array(LABEL_REQUIREMENT, "Requirements that must all hold."),
+            "matchExpressions": array(_REQUIREMENT, "Requirements that must all hold."),
         },
         description,
         go_type="v1.LabelSelector",
@@ -58,28 +57,24 @@ def validate_label_selector(selector: Obj, path: str) -> list[FieldError]:
     return errors
 
 
-def validate_label_requirement(requirement: Obj, at: str, *, any_operator: bool = False) -> list[FieldError]:
-    """``any_operator``: newer clients may know more operators than this server."""
-    errors = validate_requirement_values(requirement, at, any_operator=any_operator)
-    errors += [invalid(f"{at}.key", requirement["key"], problem) for problem in qualified_name(requirement["key"])]
-    errors += [
-        invalid(f"{at}.values[{j}]", value, problem)
-        for j, value in enumerate(requirement.get("values") or ())
+def validate_label_requirement(requirement: Obj, path: str, *, known_operators: bool = True) -> list[FieldError]:
+    """``known_operators`` False: others may be newer clients' and pass."""
+    errors = validate_operator(requirement, path, known_operators=known_operators)
+    key, values = requirement["key"], requirement.get("values") or []
+    errors += [invalid(f"{path}.key", key, problem) for problem in qualified_name(key)]
+    return errors + [
+        invalid(f"{path}.values[{j}]", value, problem)
+        for j, value in enumerate(values)
         for problem in label_value(value)
     ]
-    return errors
 
 
-def validate_requirement_values(requirement: Obj, at: str, *, any_operator: bool = False) -> list[FieldError]:
-    """Whether there are values where the operator wants some, and none where it wants none."""
+def validate_operator(requirement: Obj, path: str, *, known_operators: bool) -> list[FieldError]:
+    """Whether the operator of a requirement, on a label or a field, goes with its values."""
     operator, values = requirement["operator"], requirement.get("values") or []
     if operator in {"In", "NotIn"}:
-        if not values:
-            return [required(f"{at}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
-    elif operator in {"Exists", "DoesNotExist"}:
-        if values:
-            why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            return [forbidden(f"{at}.values", why)]
-    elif not any_operator:
-        return [invalid(f"{at}.operator", operator, "not a valid selector operator")]
-    return []
+        return [] if values else [required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
+    if operator in {"Exists", "DoesNotExist"}:
+        why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        return [forbidden(f"{path}.values", why)] if values else []
+    return [invalid(f"{path}.operator", operator, "not a valid selector operator")] if known_operators else []

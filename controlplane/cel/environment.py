@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from controlplane.cel.functions import Function, Library
+from controlplane.cel.functions import Function, Library, Overload
 from controlplane.cel.macros import Macro
 from controlplane.cel.syntax.parser import MacroTable, macro_table
 from controlplane.cel.types import Type
@@ -23,11 +23,13 @@ class FieldDeclaration(NamedTuple):
     ``key``     the JSON object's key (a field's name in expressions may be escaped).
     ``type``    the field's type.
     ``read``    what makes a CEL value of the JSON value (a timestamp of a string); None if it is one already.
+    ``nullable``  the field can hold null, which means that it is not there.
     """
 
     key: str
     type: Type
     read: Callable[[Value], Value] | None = None
+    nullable: bool = False
 
 
 class Provider(Protocol):
@@ -69,7 +71,7 @@ class Environment:
     """Names and what they stand for.
 
     Args:
-        libraries: functions, macros and type names; overloads of one name are joined in this order.
+        libraries: functions, macros and type names; overloads of one name are joined in this order, each id once.
         variables: their types, in the order in which a program takes their values.
         provider: declared object types.
         container: the namespace in which names are looked up first (``a.b`` sees ``a.b.x`` as ``x``).
@@ -95,7 +97,7 @@ class Environment:
             self.constants.update(library.types)
             for function in library.functions:
                 known = self.functions.get(function.name)
-                overloads = known.overloads + function.overloads if known else function.overloads
+                overloads = _joined(known.overloads, function.overloads) if known else function.overloads
                 self.functions[function.name] = Function(function.name, overloads)
         self.macros: MacroTable = macro_table(macros)
         self.variables: Mapping[str, Type] = dict(variables or {})
@@ -129,3 +131,8 @@ class Environment:
             if (found := self.functions.get(candidate)) is not None:
                 return found
         return None
+
+
+def _joined(known: tuple[Overload, ...], added: tuple[Overload, ...]) -> tuple[Overload, ...]:
+    ids = {overload.id for overload in known}
+    return known + tuple(overload for overload in added if overload.id not in ids)

@@ -8,15 +8,19 @@ Source: google/cel-spec ``doc/langdef.md`` (equality, ordering), google/cel-go `
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from controlplane.cel.errors import CostExceeded, EvalError
 from controlplane.cel.values import Duration, Optional, Timestamp, UInt, Value, type_of
 
 __all__ = ["MAX_STEPS", "compare", "contains", "equal", "find", "index", "key_in", "list_index", "shown", "type_name"]
 
-MAX_STEPS = 100_000
-"""Values that one comparison looks at: an expression can build a list that shares its parts and is 2**40 to walk."""
+MAX_STEPS = 40_000
+"""Lists and maps that one comparison looks into. An expression can build a list that shares its parts and is 2**40 long
+to walk."""
 
 _NUMBERS = frozenset({int, UInt, float})
+_INT = frozenset({int})
 _SCALARS = frozenset({int, UInt, float, str, bytes, type(None)})
 
 
@@ -44,28 +48,42 @@ def _numbers_equal(left: Value, right: Value) -> bool:
 
 
 def _equal(left: Value, right: Value, steps: list[int]) -> bool:
+    kind = type(left)
+    if kind is not type(right):
+        return _numbers_equal(left, right)
+    if kind is not list and kind is not dict and kind is not Optional:
+        return bool(left == right)
     steps[0] -= 1
     if steps[0] < 0:
         raise CostExceeded
-    kind, other = type(left), type(right)
-    if kind is not other:
-        return _numbers_equal(left, right)
-    if kind is list:
-        return len(left) == len(right) and all(_equal(a, b, steps) for a, b in zip(left, right, strict=True))
-    if kind is dict:
-        return len(left) == len(right) and all(
-            key in right and _equal(value, right[key], steps) for key, value in left.items()
-        )
     if kind is Optional:
         if left.has_value and right.has_value:
             return _equal(left.value, right.value, steps)
         return bool(left.has_value == right.has_value)
-    return bool(left == right)
+    if len(left) != len(right):
+        return False
+    if kind is list:
+        return _all_equal(zip(left, right, strict=True), steps)
+    if left.keys() != right.keys():
+        return False
+    return _all_equal(((value, right[key]) for key, value in left.items()), steps)
+
+
+def _all_equal(pairs: Iterable[tuple[Value, Value]], steps: list[int]) -> bool:
+    for left, right in pairs:
+        kind = type(left)
+        if kind is type(right) and kind in _SCALARS:
+            if left != right:
+                return False
+        elif not _equal(left, right, steps):
+            return False
+    return True
 
 
 def contains(items: list[Value], wanted: Value) -> bool:
     """``wanted in items``."""
-    if type(wanted) in (str, bytes):
+    kind = type(wanted)
+    if kind in (str, bytes) or (kind is int and set(map(type, items)) <= _INT):
         return wanted in items
     return any(equal(wanted, item) for item in items)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from operator import itemgetter
@@ -17,8 +18,10 @@ _SNIPPET_CHARS = 16384
 class EvalError(Exception):
     """An evaluation has no value. ``&&``, ``||``, ``all`` and ``exists`` may absorb it, as the language says.
 
-    The message is cel-go's, without position.
+    The message is cel-go's, without position. ``cost`` is what the evaluation had cost until then, if it is known.
     """
+
+    cost: int = 0
 
 
 class CostExceeded(Exception):
@@ -55,8 +58,7 @@ class Issues:
 
     def error(self) -> CompileError:
         """All of them, in the order of the source."""
-        starts = [0]
-        starts.extend(at + 1 for at, char in enumerate(self.source) if char == "\n")
+        starts = [0, *(found.end() for found in re.finditer("\n", self.source))]
         issues = []
         for position, message in sorted(self._found[:MAX_ISSUES], key=itemgetter(0)):
             line = bisect_right(starts, position)

@@ -50,7 +50,9 @@ class Overload:
     ``result``    the result's type.
     ``impl``      the implementation: ``impl(*arguments) -> value``.
     ``member``    called as ``target.name(...)``; else ``name(...)`` (the name may hold dots: ``ip.isCanonical``).
-    ``cost``      counted cost of one call, ``cost(result, *arguments) -> int``; None is 1.
+    ``cost``      counted cost of one call, ``cost(result, *arguments) -> int``; None is 1. It is counted before the
+                  call, so that nothing is begun that costs too much; ``result`` is None then.
+    ``by_result`` the cost goes by the result, and is counted after the call.
     ``estimate``  static estimate, ``estimate(*operands) -> CallEstimate``; None is 1, size by type. It may return None,
                   which is the same.
     ``bind``      asked while compiling if an argument is constant: ``bind(*arguments)``, each a value or NOT_CONSTANT;
@@ -66,6 +68,7 @@ class Overload:
     cost: Callable[..., int] | None = None
     estimate: Callable[..., CallEstimate | None] | None = None
     bind: Callable[..., Callable[..., Value] | None] | None = None
+    by_result: bool = False
 
 
 @dataclass(frozen=True, slots=True)

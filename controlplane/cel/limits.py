@@ -11,15 +11,17 @@ from __future__ import annotations
 from controlplane.cel.errors import CostExceeded
 from controlplane.cel.values import Value
 
-__all__ = ["MAX_CHARACTERS", "MAX_ITEMS", "MAX_VISITS", "check_characters", "check_items", "check_visits"]
+__all__ = ["MAX_CHARACTERS", "MAX_ITEMS", "check_characters", "check_items", "check_visits"]
 
 MAX_ITEMS = 1_000_000
 """Of a list. Kubernetes' limit for the cost of one call is as much, and each item costs at least 1."""
 MAX_CHARACTERS = 10_000_000
 """Of a string: a tenth of a unit of cost each."""
-MAX_VISITS = 200_000
-"""Values that one walk through a list or map meets. A list of two, each of them a list of the same two, and so on, fits
-in little memory and takes for ever to go through."""
+_MAX_CONTAINERS = 50_000
+"""Lists and maps that one walk through a value meets. A list of two, each of them a list of the same two, and so on,
+fits in little memory and takes for ever to go through."""
+
+_CONTAINERS = frozenset({list, dict})
 
 
 def check_items(count: int) -> None:
@@ -43,18 +45,20 @@ def check_characters(count: int) -> None:
 
 
 def check_visits(value: Value) -> None:
-    """Refuse to walk through a value that would take more than MAX_VISITS steps, shared parts counted each time.
+    """Refuse to walk through a value that would take too long, shared parts counted each time.
 
     Raises:
-        CostExceeded.
+        CostExceeded: it holds more than MAX_ITEMS values, or too many lists and maps.
     """
     if not isinstance(value, list | dict):
         return
-    left, todo = MAX_VISITS, [value]
+    items, containers, todo = 0, 0, [value]
     while todo:
         current = todo.pop()
-        left -= len(current)
-        if left < 0:
+        items += len(current)
+        containers += 1
+        if items > MAX_ITEMS or containers > _MAX_CONTAINERS:
             raise CostExceeded
-        items = current.values() if isinstance(current, dict) else current
-        todo.extend(item for item in items if isinstance(item, list | dict))
+        values = current.values() if isinstance(current, dict) else current
+        if not _CONTAINERS.isdisjoint(map(type, values)):
+            todo.extend(item for item in values if isinstance(item, list | dict))

@@ -15,7 +15,7 @@ from controlplane.cel.check.validators import validate
 from controlplane.cel.codegen.program import generate
 from controlplane.cel.environment import Environment
 from controlplane.cel.errors import CompileError, CostExceeded, EvalError
-from controlplane.cel.evaluate.constants import ProgramError
+from controlplane.cel.evaluate.constants import ProgramError, fold_all
 from controlplane.cel.evaluate.plan import Plan, plan
 from controlplane.cel.syntax.parser import parse
 from controlplane.cel.types import Type
@@ -24,6 +24,9 @@ from controlplane.cel.values import Value
 __all__ = ["CompileError", "CostExceeded", "EvalError", "Program", "ProgramError", "compile_expression"]
 
 NO_LIMIT = 2**63
+CAREFUL_LIMIT = 200_000
+"""What an evaluation that met an error may cost when it is done again step by step, which is ten times slower: a fifth
+of a second. Beyond it the error is that the limit was exceeded, whatever else went wrong."""
 
 
 class Program:
@@ -59,10 +62,19 @@ class Program:
             EvalError: there is no value.
             CostExceeded: it would cost more than ``limit``.
         """
+        fast = self._fast or self.function
         try:
-            return self.function(limit, *values)
-        except (EvalError, LookupError, TypeError):  # an error: the careful way says which, or absorbs it
+            return fast(limit, *values)
+        except (EvalError, LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
+            return self._run_carefully(min(limit, CAREFUL_LIMIT), *values)  # an error: which, or is it absorbed?
+        except RecursionError:  # a value is nested deeper than Python goes
+            raise CostExceeded from None
+
+    def _run_carefully(self, limit: int, *values: Value) -> tuple[Value, int]:
+        try:
             return self.plan.run(limit, *values)
+        except RecursionError:
+            raise CostExceeded from None
 
     @property
     def function(self) -> Callable[..., tuple[Value, int]]:
@@ -89,4 +101,5 @@ def compile_expression(source: str, environment: Environment) -> Program:
     expr = check(parse(source, environment.macros), environment, source)
     if environment.homogeneous_literals:
         validate(expr, source)
+        fold_all(expr)
     return Program(source, expr, environment)

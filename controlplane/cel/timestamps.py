@@ -34,6 +34,8 @@ _RFC3339 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
 )
 _MAX_DIGITS = 30
+_MAX_DURATION = 1000
+"""Characters of a duration; Go reads longer ones, which nobody writes."""
 
 
 def timestamp(ns: int) -> Timestamp:
@@ -98,6 +100,8 @@ def format_timestamp(moment: Timestamp) -> str:
 
 def parse_duration(text: str) -> Duration | None:
     """Of Go's form (``1h30m``, ``-1.5s``); None if it is not."""
+    if len(text) > _MAX_DURATION:
+        return None
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
         return Duration(0)

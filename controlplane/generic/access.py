@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from controlplane.apimachinery.identity import GroupResource
 from controlplane.apis.builtin import BUILTIN
@@ -14,14 +13,12 @@ from controlplane.apiserver.admission.api import Guard
 from controlplane.apiserver.authorization.always import AlwaysAllow, AlwaysDeny
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.authorization.grants import GrantsAuthorizer
-from controlplane.apiserver.authorization.masters import MastersAuthorizer
+from controlplane.apiserver.authorization.masters import ListedMastersAuthorizer, MastersAuthorizer
 from controlplane.apiserver.authorization.public_info import PublicInfoAuthorizer
-from controlplane.apiserver.authorization.rules import RuleResolver, UnionRules
 from controlplane.apiserver.authorization.union import UnionAuthorizer
 from controlplane.apiserver.options import RBAC
-from controlplane.controllers.descriptor import DISCOVERY_RULES
 from controlplane.generic.config import SOURCES, CompletedConfig
-from controlplane.generic.controllers import controller_grants, selected, served_resources
+from controlplane.generic.controllers import controller_rules, served_resources, service_account
 from controlplane.plugins.authorization.bootstrap.policy import Policy
 from controlplane.plugins.authorization.bootstrap.selection import bootstrap_policy
 from controlplane.plugins.authorization.rbac.authorizer import RBACAuthorizer
@@ -32,17 +29,11 @@ from controlplane.storage.cache.mirror import Mirror
 __all__ = ["Access", "build_access", "policy_of"]
 
 
-class _Mode(Authorizer, RuleResolver, Protocol):
-    """What a mode is."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """``rules`` lists what ``authorizer`` allows, as far as it can be listed. ``guards``: of the kinds that give
-    access. ``index``: of roles and bindings; to be closed."""
+    """``guards``: of the kinds that give access. ``index``: of roles and bindings; to be closed."""
 
     authorizer: Authorizer
-    rules: RuleResolver
     guards: Mapping[GroupResource, Guard]
     index: RoleIndex
 
@@ -51,29 +42,17 @@ def build_access(config: CompletedConfig, mirror: Mirror) -> Access:
     """``system:masters`` first, then added authorizers, then the modes in order. Where roles do not decide, controllers
     have their rules without them; without any mode, health and version are open to all."""
     index = RoleIndex(mirror, frozenset(resource.gr for resource in config.resources))
-    modes: list[tuple[str, _Mode]] = []
-    if RBAC not in config.modes:
-        modes.append(("controllers", GrantsAuthorizer(controller_grants(config))))
+    by_roles = RBAC in config.modes
+    chain: list[tuple[str, Authorizer]] = [("masters", MastersAuthorizer() if by_roles else ListedMastersAuthorizer())]
+    if not by_roles:
+        grants = {service_account(name).name: rules for name, rules in controller_rules(config).items()}
+        chain.append(("controllers", GrantsAuthorizer(grants)))
+    chain += [(f"added-{at}", authorizer) for at, authorizer in enumerate(config.authorizers)]
     if not config.modes:
-        modes.append(("public-info", PublicInfoAuthorizer()))
-    modes += [(mode, _mode(mode, index)) for mode in config.modes]
-    masters = MastersAuthorizer()
-    authorizer = UnionAuthorizer(
-        [
-            ("masters", masters),
-            *((f"added-{at}", added) for at, added in enumerate(config.authorizers)),
-            *modes,
-        ]
-    )
-    listed: list[RuleResolver] = [mode for _, mode in modes]
-    if RBAC not in config.modes:  # where roles decide, a binding says so of masters too
-        listed.insert(0, masters)
-    return Access(
-        authorizer=authorizer,
-        rules=UnionRules(listed),
-        guards=EscalationGuards(index, authorizer).guards(),
-        index=index,
-    )
+        chain.append(("public-info", PublicInfoAuthorizer()))
+    chain += [(mode, _mode(mode, index)) for mode in config.modes]
+    authorizer = UnionAuthorizer(chain)
+    return Access(authorizer=authorizer, guards=EscalationGuards(index, authorizer).guards(), index=index)
 
 
 def policy_of(config: CompletedConfig) -> Policy:
@@ -82,12 +61,12 @@ def policy_of(config: CompletedConfig) -> Policy:
     known = {resource.gr for resource in BUILTIN} | {kind.resource.gr for source in SOURCES for kind in source.kinds}
     return bootstrap_policy(
         off=frozenset(known) - served,
-        accounts={d.account: (*d.rules, *DISCOVERY_RULES) for d in selected(config) if d.account},
+        accounts=controller_rules(config),
         in_namespaces=ROLES.gr in served and ROLE_BINDINGS.gr in served,
     )
 
 
-def _mode(name: str, index: RoleIndex) -> _Mode:
+def _mode(name: str, index: RoleIndex) -> Authorizer:
     if name == RBAC:
         return RBACAuthorizer(index)
     return AlwaysAllow() if name == "AlwaysAllow" else AlwaysDeny()

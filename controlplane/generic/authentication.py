@@ -9,18 +9,23 @@ from pathlib import Path
 from controlplane.apiserver.authentication.anonymous import AnonymousAuthenticator
 from controlplane.apiserver.authentication.api import Authenticator, TokenAuthenticator
 from controlplane.apiserver.authentication.bearer import BearerAuthenticator, WebsocketBearerAuthenticator
+from controlplane.apiserver.authentication.bootstrap import BootstrapTokens
+from controlplane.apiserver.authentication.front_proxy import FrontProxyAuthenticator
 from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.apiserver.authentication.serviceaccounts.authenticator import ServiceAccountTokens
 from controlplane.apiserver.authentication.serviceaccounts.issuer import TokenIssuer
 from controlplane.apiserver.authentication.serviceaccounts.keys import read_keys
+from controlplane.apiserver.authentication.serviceaccounts.legacy import MarkUsed
 from controlplane.apiserver.authentication.serviceaccounts.objects import LiveObjects
 from controlplane.apiserver.authentication.token_file import TokenFileAuthenticator
 from controlplane.apiserver.authentication.tokens import ForOwnAudiences, TokenUnion
 from controlplane.apiserver.authentication.union import UnionAuthenticator
 from controlplane.apiserver.authentication.x509 import X509Authenticator
 from controlplane.base.tls.context import TLSFilesError
+from controlplane.controllers.keys import ControllerKeys
 from controlplane.generic.config import CompletedConfig
-from controlplane.generic.credentials import Credentials, prepare_credentials, serves_accounts
+from controlplane.generic.credentials import Credentials, prepare_credentials, serves_accounts, serving_ca_pem
+from controlplane.generic.remote_tokens import RemoteConfiguration, RemoteTokens, read_remote_configuration
 from controlplane.storage.api import Storage
 
 __all__ = ["Identities", "build_authenticator", "build_tokens", "read_identities"]
@@ -28,31 +33,84 @@ __all__ = ["Identities", "build_authenticator", "build_tokens", "read_identities
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identities:
-    """What was read from files. ``certificates`` follows its authorities; ``static``: None if there is no such file."""
+    """What was read from files. ``certificates`` follows its authorities; ``static``: None if there is no such file.
+    ``controller_keys``: what controllers in this process vouch for and sign with."""
 
     credentials: Credentials
     certificates: X509Authenticator
+    front_proxy: FrontProxyAuthenticator | None
     static: TokenFileAuthenticator | None
     issuer: TokenIssuer
+    front_proxy_ca_file: str
+    remote: RemoteConfiguration
+    controller_keys: ControllerKeys
+
+    def take_authorities(self) -> Callable[[], None]:
+        """Read the authorities of client certificates anew. Blocks. Returns what makes them decide, on the loop.
+
+        Raises:
+            TLSFilesError: a file cannot be used.
+        """
+        clients = _pool("--client-ca-file", *self.credentials.client_ca_files, whole=False)
+        front_proxy = self.front_proxy
+        if front_proxy is None:
+            return lambda: self.certificates.set_pool(clients)
+        proxies = _pool("--requestheader-client-ca-file", self.front_proxy_ca_file, whole=False)
+
+        def take() -> None:
+            self.certificates.set_pool(clients)
+            front_proxy.set_pool(proxies)
+
+        return take
 
 
 def read_identities(config: CompletedConfig) -> Identities:
     """Make or read keys and certificates. Reads files: it blocks.
 
     Raises:
-        PKIError, TLSFilesError, TokenFileError, KeyFileError: a file cannot be used; the message names it.
+        PKIError, TLSFilesError, TokenFileError, KeyFileError, ConfigurationError, KubeconfigError: a file cannot be
+            used; the message names it.
     """
     credentials = prepare_credentials(config)
-    try:
-        pool = CAPool.read(credentials.client_ca_files, whole=True)
-    except (OSError, ValueError) as error:
-        raise TLSFilesError(f"--client-ca-file: {error}") from error
+    proxied = bool(config.front_proxy_ca_file)
+    pool = _pool("--client-ca-file", *credentials.client_ca_files, whole=not proxied)
+    front_proxy = None
+    if proxied:
+        proxies = _pool("--requestheader-client-ca-file", config.front_proxy_ca_file, whole=False)
+        front_proxy = FrontProxyAuthenticator(
+            proxies, config.front_proxy_headers, config.front_proxy_names, clock=config.clock
+        )
+    issuer = _issuer(config, credentials)
     return Identities(
         credentials=credentials,
         certificates=X509Authenticator(pool, clock=config.clock),
+        front_proxy=front_proxy,
         static=TokenFileAuthenticator.read(Path(config.token_auth_file)) if config.token_auth_file else None,
-        issuer=_issuer(config, credentials),
+        issuer=issuer,
+        front_proxy_ca_file=config.front_proxy_ca_file,
+        remote=read_remote_configuration(config),
+        controller_keys=_controller_keys(config, credentials, issuer),
     )
+
+
+def _controller_keys(config: CompletedConfig, credentials: Credentials, issuer: TokenIssuer) -> ControllerKeys:
+    pki = credentials.pki
+    authority = None
+    if pki is not None and not config.client_ca_file:
+        pair = pki.client_ca
+        authority = lambda: (pair.cert_file.read_bytes(), pair.key_file.read_bytes())  # noqa: E731
+    return ControllerKeys(
+        root_ca_pem=serving_ca_pem(config, credentials),
+        authority=authority,
+        legacy_token=issuer.give_legacy if config.service_accounts.signs and serves_accounts(config) else None,
+    )
+
+
+def _pool(flag: str, *files: str, whole: bool) -> CAPool:
+    try:
+        return CAPool.read(files, whole=whole)
+    except (OSError, ValueError) as error:
+        raise TLSFilesError(f"{flag}: {error}") from error
 
 
 def _issuer(config: CompletedConfig, credentials: Credentials) -> TokenIssuer:
@@ -67,26 +125,38 @@ def _issuer(config: CompletedConfig, credentials: Credentials) -> TokenIssuer:
 
 
 def build_tokens(
-    config: CompletedConfig, identities: Identities, storage_of: Callable[[str, str], Storage | None]
+    config: CompletedConfig,
+    identities: Identities,
+    storage_of: Callable[[str, str], Storage | None],
+    remote: RemoteTokens,
+    mark_used: MarkUsed,
 ) -> TokenUnion:
-    """Added authenticators first, then the file, then service accounts."""
+    """Added authenticators first, then the file, service accounts, bootstrap secrets, then what others know."""
     audiences = config.service_accounts.own_audiences
     tokens: list[TokenAuthenticator] = [*config.token_authenticators]
     if identities.static is not None:
         tokens.append(ForOwnAudiences(identities.static, audiences))
     if serves_accounts(config):
         objects = LiveObjects(storage_of)
-        tokens.append(ServiceAccountTokens(config.service_accounts, identities.issuer, objects, now=config.clock.now))
-    return TokenUnion(tokens)
+        tokens.append(
+            ServiceAccountTokens(
+                config.service_accounts, identities.issuer, objects, now=config.clock.now, mark_used=mark_used
+            )
+        )
+    if config.bootstrap_tokens:
+        tokens.append(ForOwnAudiences(BootstrapTokens(storage_of, now=config.clock.now), audiences))
+    return TokenUnion([*tokens, *remote.authenticators])
 
 
 def build_authenticator(config: CompletedConfig, identities: Identities, tokens: TokenUnion) -> Authenticator:
-    """Added authenticators first, then client certificates, then tokens, then anonymous."""
+    """Added authenticators first, then the front proxy, client certificates, tokens, and anonymous at last."""
     audiences = config.service_accounts.own_audiences
     chain: list[Authenticator] = [
         *config.authenticators,
+        *([identities.front_proxy] if identities.front_proxy is not None else []),
         identities.certificates,
         BearerAuthenticator(tokens, audiences),
         WebsocketBearerAuthenticator(tokens, audiences),
     ]
-    return UnionAuthenticator(chain, AnonymousAuthenticator() if config.anonymous else None)
+    anonymous = identities.remote.anonymous(config)
+    return UnionAuthenticator(chain, AnonymousAuthenticator(anonymous.paths) if anonymous.enabled else None)

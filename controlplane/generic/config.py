@@ -18,11 +18,21 @@ from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
 from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
 from controlplane.apiserver.admission.api import AdmissionPlugin
 from controlplane.apiserver.authentication.api import Authenticator, TokenAuthenticator
+from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS, IdentityHeaders
+from controlplane.apiserver.authentication.jwt.config import JWTConfig
 from controlplane.apiserver.authentication.serviceaccounts.config import ServiceAccountConfig
+from controlplane.apiserver.authentication.webhook import TokenWebhookConfig
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.calls import CallKey
 from controlplane.apiserver.filters.chain import FILTERS, Filter
-from controlplane.apiserver.options import RBAC, kv_options, service_account_config, store_url
+from controlplane.apiserver.options import (
+    RBAC,
+    kv_options,
+    oidc_config,
+    service_account_config,
+    store_url,
+    token_webhook_config,
+)
 from controlplane.apiserver.registry.sources import SourceDescriptor
 from controlplane.apiserver.server.completed import Frozen
 from controlplane.apiserver.server.routes import Route
@@ -73,6 +83,7 @@ class Config:
     ``cert_dir``: where self-made files are kept. ``cert_file``, ``key_file``: the operator's own serving certificate.
     ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
     ``sources``: who changes what is served while the server runs. ``calls``: who answers what is created and not kept.
+    ``anonymous`` None: as the authentication configuration has it, else allowed.
     ``authenticators``, ``token_authenticators`` and ``authorizers`` are asked before the built-in ones.
     ``authorization_modes``: which of those, in order; None is RBAC where roles are served, else none.
     ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
@@ -94,8 +105,16 @@ class Config:
     prefix: bytes = b"/registry/"
     storage_initialization_seconds: float = 60.0
     client_ca_file: str = ""
+    front_proxy_ca_file: str = ""
+    front_proxy_names: tuple[str, ...] = ()
+    front_proxy_headers: IdentityHeaders = STANDARD_HEADERS
     token_auth_file: str = ""
-    anonymous: bool = True
+    anonymous: bool | None = None
+    bootstrap_tokens: bool = False
+    authentication_config_file: str = ""
+    oidc: JWTConfig | None = None
+    oidc_ca_file: str = ""
+    token_webhook: TokenWebhookConfig | None = None
     service_accounts: ServiceAccountConfig = field(default_factory=ServiceAccountConfig)
     authorization_modes: tuple[str, ...] | None = None
     authenticators: list[Authenticator] = field(default_factory=list)
@@ -170,7 +189,7 @@ class CompletedConfig(Frozen, Config):
 def config_of(options: GenericOptions) -> Config:
     """What the options say, with everything that they leave open settled."""
     serving, requests, authentication = options.serving, options.requests, options.authentication
-    cert_dir = Path(serving.cert_dir)
+    headers, cert_dir = options.request_headers, Path(serving.cert_dir)
     toggles = options.toggles()
     return Config(
         host=serving.bind_address,
@@ -186,8 +205,21 @@ def config_of(options: GenericOptions) -> Config:
         kv=kv_options(options.storage),
         prefix=f"/{options.storage.etcd_prefix.strip('/')}/".encode(),
         client_ca_file=authentication.client_ca_file,
+        front_proxy_ca_file=headers.client_ca_file,
+        front_proxy_names=headers.allowed_names,
+        front_proxy_headers=IdentityHeaders(
+            username=headers.username_headers,
+            uid=headers.uid_headers,
+            group=headers.group_headers,
+            extra_prefix=headers.extra_headers_prefix,
+        ),
         token_auth_file=authentication.token_auth_file,
         anonymous=authentication.anonymous_auth,
+        bootstrap_tokens=authentication.bootstrap_tokens,
+        authentication_config_file=authentication.authentication_config,
+        oidc=oidc_config(options.oidc),
+        oidc_ca_file=options.oidc.ca_file,
+        token_webhook=token_webhook_config(authentication),
         service_accounts=service_account_config(options.service_accounts),
         authorization_modes=options.authorization.authorization_mode or None,
         resources=[_adapted(resource, options) for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],

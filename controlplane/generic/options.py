@@ -17,6 +17,8 @@ from controlplane.apiserver.options import (
     AuthenticationOptions,
     AuthorizationOptions,
     LogOptions,
+    OIDCOptions,
+    RequestHeaderOptions,
     RequestOptions,
     ServiceAccountOptions,
     ServingOptions,
@@ -41,8 +43,8 @@ class ResourceOptions(OptionGroup):
     tokenreviews: bool | None = option(None, description="serve tokenreviews (default true)")
     selfsubjectreviews: bool | None = option(None, description="serve selfsubjectreviews (default true)")
     subjectaccessreviews: bool | None = option(None, description="serve subjectaccessreviews (default true)")
-    selfsubjectaccessreviews: bool | None = option(None, description="serve selfsubjectaccessreviews (default true)")
     localsubjectaccessreviews: bool | None = option(None, description="serve localsubjectaccessreviews (default true)")
+    selfsubjectaccessreviews: bool | None = option(None, description="serve selfsubjectaccessreviews (default true)")
     selfsubjectrulesreviews: bool | None = option(None, description="serve selfsubjectrulesreviews (default true)")
     certificatesigningrequests: bool | None = option(
         None, description="serve certificatesigningrequests (default true)"
@@ -119,6 +121,8 @@ class GenericOptions(OptionGroup):
     serving: ServingOptions = group(ServingOptions)
     storage: StorageOptions = group(StorageOptions)
     authentication: AuthenticationOptions = group(AuthenticationOptions)
+    oidc: OIDCOptions = group(OIDCOptions)
+    request_headers: RequestHeaderOptions = group(RequestHeaderOptions)
     service_accounts: ServiceAccountOptions = group(ServiceAccountOptions)
     authorization: AuthorizationOptions = group(AuthorizationOptions)
     requests: RequestOptions = group(RequestOptions)
@@ -148,6 +152,11 @@ class GenericOptions(OptionGroup):
         missing = [path for path in ROLES_NEED if path not in self.toggles().on]
         if missing and RBAC in self.authorization.authorization_mode:
             yield Problem("authorization.authorization_mode", f"{RBAC} needs --{missing[0]}, which is off")
+        if self.authentication.authentication_config and self.oidc.issuer_url:
+            yield Problem(
+                "authentication.authentication_config",
+                "--authentication-config and the --oidc- flags exclude each other: put the issuer into the file",
+            )
 
     def _given(self, path: str) -> bool | None:
         owner, name = path.split(".")

@@ -8,6 +8,7 @@ reverse order.
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +19,10 @@ from pathlib import Path
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.admission.api import PluginServices
 from controlplane.apiserver.admission.chain import build_chain
-from controlplane.apiserver.authentication.pool import CAPool
+from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.serviceaccounts.documents import IssuerDocuments
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
+from controlplane.apiserver.authentication.serviceaccounts.legacy import LAST_USED
 from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
@@ -55,6 +57,7 @@ from controlplane.generic.credentials import (
     serves_accounts,
     write_admin_kubeconfig,
 )
+from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_true
 from controlplane.plugins.calls.api import CallServices
 from controlplane.storage.api import Storage
@@ -73,6 +76,7 @@ _FOR_THE_OPERATOR = (
     TLSFilesError,
     TokenFileError,
     KeyFileError,
+    ConfigurationError,
     KubeconfigError,
     KeysDiffer,
     StorageError,
@@ -109,6 +113,7 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
             raise StartError(str(error)) from error
         plane = ControlPlane(config, parts)
         stack.push_async_callback(plane.webhooks.close)
+        stack.push_async_callback(plane.remote_tokens.close)
         stack.push_async_callback(plane.close_sources)
         yield plane
 
@@ -184,6 +189,7 @@ class ControlPlane:
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
         )
         self._sources: list[Source] = [source.start(services) for source in config.sources]
+        self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self._access = build_access(config, parts.mirror)
         self.server = self._server()
         self._roles_made = asyncio.Event()
@@ -191,13 +197,23 @@ class ControlPlane:
             self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
         else:
             self._roles_made.set()
-        self._controllers = ControllerHost(config, self.server.loopback, allowed=self._roles_made)
+        self._controllers = ControllerHost(
+            config,
+            self.server.loopback,
+            parts.identities.controller_keys,
+            allowed=self._roles_made,
+            shared_store=parts.kv.revision_nowait() is None,
+        )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
         if config.openapi_prewarm:
             self.server.hooks.add_post_start("openapi-prewarm", self._prewarm_openapi, by=__name__)
         self.server.hooks.add_post_start("watch-certificates", self._watch_certificates, by=__name__)
+        if self.remote_tokens.follows_file:
+            self.server.hooks.add_post_start(
+                "start-authentication-config-controller", self._follow_authentication, by=__name__
+            )
 
     def loopback(self, user: UserInfo) -> LoopbackClient:
         """A client in this process, as ``user``."""
@@ -220,13 +236,12 @@ class ControlPlane:
             config.admission,
             PluginServices(storage_of=self._storage_of, clock=config.clock),
         )
-        tokens = build_tokens(config, parts.identities, self._storage_of)
+        tokens = build_tokens(config, parts.identities, self._storage_of, self.remote_tokens, self._mark_used)
         calls = CallServices(
             tokens=tokens,
             issuer=parts.identities.issuer,
             service_accounts=config.service_accounts,
             authorizer=authorizer,
-            rules=self._access.rules,
             storage_of=self._storage_of,
             clock=config.clock,
         )
@@ -246,6 +261,7 @@ class ControlPlane:
         return Server(
             ServerConfig(
                 authenticator=build_authenticator(config, parts.identities, tokens),
+                identity_headers=config.front_proxy_headers,
                 authorizer=authorizer,
                 resources=endpoints.handle,
                 discovery=discovery.handle,
@@ -270,6 +286,16 @@ class ControlPlane:
                 clock=config.clock,
             ).complete()
         )
+
+    async def _mark_used(self, namespace: str, name: str, day: str) -> None:
+        """Note on a secret when its token was last used; a failure is logged, since the token is good all the same."""
+        patch = json.dumps({"metadata": {"labels": {LAST_USED: day}}}).encode()
+        path = f"/api/v1/namespaces/{namespace}/secrets/{name}"
+        response = await self.server.loopback(SERVER_USER).request(
+            "PATCH", path, body=patch, content_type="application/merge-patch+json"
+        )
+        if response.status >= 300:
+            log.warning("cannot note the use of a token", secret=name, namespace=namespace, status=response.status)
 
     def _issuer_routes(self) -> list[Route]:
         config = self.config
@@ -328,15 +354,18 @@ class ControlPlane:
         upkeep = keep_up(credentials.tls, clock=config.clock, renew=renew, on_change=self._take_authorities)
         context.start(upkeep, name="certificates")
 
+    async def _follow_authentication(self, context: HookContext) -> None:
+        context.start(self.remote_tokens.follow(), name="authentication-configuration")
+
     async def _take_authorities(self) -> None:
         """Let changed client authorities decide on open connections too, not on new ones alone."""
-        loop, files = asyncio.get_running_loop(), self._parts.identities.credentials.client_ca_files
+        loop, identities = asyncio.get_running_loop(), self._parts.identities
         try:
-            pool = await loop.run_in_executor(self._parts.thread, lambda: CAPool.read(files, whole=False))
-        except (OSError, ValueError) as error:
+            take = await loop.run_in_executor(self._parts.thread, identities.take_authorities)
+        except TLSFilesError as error:
             log.warning("client authorities changed and cannot be used; the old ones stay in use", error=error)
             return
-        self._parts.identities.certificates.set_pool(pool)
+        take()
 
 
 class PreparedControlPlane:

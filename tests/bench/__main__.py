@@ -15,7 +15,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tests.bench import bench_openapi, compare, machine, rows_http, rows_reference, rows_size, rows_stretch
+from tests.bench import (
+    bench_cel,
+    bench_openapi,
+    compare,
+    machine,
+    rows_controllers,
+    rows_crds,
+    rows_http,
+    rows_reference,
+    rows_size,
+    rows_stretch,
+)
 from tests.bench.report import Row
 
 ROWS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -26,12 +37,16 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "watch-memory": rows_size.watch_memory,
     "readiness": rows_size.readiness,
     "openapi": bench_openapi.openapi,
+    "expressions": bench_cel.expressions,
+    "definitions": rows_crds.definitions,
+    "checking": rows_crds.checking,
+    "deletions": rows_controllers.deletions,
     "idle-memory": rows_size.idle_memory,
     "100000": rows_size.hundred_thousand,
     "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }
-SCALING = frozenset({"readiness", "openapi", "reference"})
+SCALING = frozenset({"readiness", "openapi", "deletions", "definitions", "checking", "reference"})
 """Those that have rows which scale."""
 
 
@@ -50,7 +65,8 @@ def measured(name: str) -> Iterator[Row]:
     factor = machine.factor_of(before, after)
     print(
         f"machine: bare GET {before:.0f} and {after:.0f} us of processor time, {machine.REFERENCE_CPU_US:.0f} on the "
-        f"targets' machine: x{factor:.2f}; Python loop {python:.1f} ms",
+        f"targets' machine: x{factor:.2f}; Python loop {python:.1f} ms"
+        + ("; UNEVEN, so the scaled figures only orient" if machine.uneven(before, after) else ""),
         flush=True,
     )
     yield from (replace(row, factor=factor) for row in waiting)

@@ -13,8 +13,10 @@ from collections.abc import Awaitable, Callable
 from time import perf_counter, process_time
 
 import uvloop
+from multidict import CIMultiDict
 
 from controlplane.base.memory import keep_freed_memory
+from controlplane.client.negotiation import PROTOBUF
 from controlplane.client.request import Request
 from controlplane.client.request_info import parse_request_info
 from tests.unit.apiserver.plane import USER, Plane, running_plane
@@ -70,6 +72,14 @@ async def bench(plane: Plane) -> None:
         await measure(f"get 1 KB {query or 'consistent'}", 3 * OBJECTS, lambda n: handle(gets[n % OBJECTS]))
     await measure(f"list {OBJECTS} x 1 KB", 40, lambda _: handle(request("GET", PATH)), clients=1)
     await measure("list 500 of them", 400, lambda _: handle(request("GET", PATH, "limit=500")), clients=1)
+    for get in gets:
+        get.headers = CIMultiDict(HEADERS | {"Accept": PROTOBUF})
+    await measure("get 1 KB in protobuf, the first time", OBJECTS, lambda n: handle(gets[n]))
+    await measure("get 1 KB in protobuf", 3 * OBJECTS, lambda n: handle(gets[n % OBJECTS]))
+    lists = [request("GET", PATH) for _ in range(40)]
+    for whole in lists:
+        whole.headers = gets[0].headers
+    await measure(f"list {OBJECTS} x 1 KB in protobuf", 40, lambda n: handle(lists[n]), clients=1)
     headers = HEADERS | {"Content-Type": "application/merge-patch+json"}
     patches = [Request("PATCH", get.path, headers=headers, body=b'{"data":{"k":"v"}}') for get in gets]
     for patch in patches:

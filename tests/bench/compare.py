@@ -14,7 +14,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -70,6 +72,10 @@ class Outcome:
         return max(self.ratio, self.cpu_ratio) >= least
 
 
+class NotThere(Exception):
+    """The commit cannot do it: there is nothing to compare with."""
+
+
 Row = Callable[[Path, Budget], Outcome]
 """Measures one thing on this code and on that of the checkout it is given."""
 
@@ -100,6 +106,8 @@ def _in_turns(planes: list[Plane], budget: Budget, options: dict[str, Any]) -> O
             prefix = f"r{index}" if options["op"] == "create" else "load"
             timing = {"seconds": budget.seconds, "warm_seconds": 0.25, "prefix": prefix}
             done = run_load({"path": CONFIG_MAPS, **plane.target.options(), **timing, **options}, plane.process.pid)
+            if done["bad"] and side == 1:
+                raise NotThere(f"it answers {done['bad']}")
             assert not done["bad"], done
             rates[side].append(done["rate"])
             cpu[side].append(done["cpu_us"])
@@ -185,10 +193,15 @@ def main(arguments: list[str]) -> int:
     unknown = set(options.rows) - set(ROWS)
     if unknown:
         parser.error(f"no row is called {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that servers, stores and the worktree go, too
     worse = 0
     with checkout(options.revision) as code:
         for name in options.rows or ROWS:
-            outcome = ROWS[name](code, Budget(options.rounds, options.seconds))
+            try:
+                outcome = ROWS[name](code, Budget(options.rounds, options.seconds))
+            except NotThere as why:
+                print(f"nothing   {name:<14} to compare with in {options.revision}: {why}", flush=True)
+                continue
             print(outcome.show(name, options.least), flush=True)
             worse += not outcome.reached(options.least)
     return 1 if worse else 0

@@ -141,3 +141,20 @@ def test_api_resources_lists_what_is_served(plane: Plane) -> None:
 
 def test_admin_conf_is_private(plane: Plane) -> None:
     assert Path(plane.kubeconfig).stat().st_mode & 0o777 == 0o600
+
+
+def test_service_accounts_and_who_one_is(plane: Plane) -> None:
+    assert "admin" in kubectl(plane, "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}")
+    kubectl(plane, "create", "serviceaccount", "robot")
+    token = kubectl(plane, "create", "token", "robot", "--duration=20m").strip()
+    assert token.count(".") == 2
+    bound = ("--audience=bank", "--bound-object-kind=Secret", "--bound-object-name=none")
+    other = kubectl(plane, "create", "token", "robot", *bound, code=1)
+    assert 'secrets "none" not found' in other
+    jane = kubectl(plane, "auth", "whoami", "--as=jane", "--as-group=system:masters", "-o", "json")
+    assert json.loads(jane)["status"]["userInfo"] == {
+        "username": "jane",
+        "groups": ["system:masters", "system:authenticated"],
+    }
+    refused = kubectl(plane, "get", "--raw", "/api/v1/namespaces", "--as=jane", code=1)
+    assert 'User "jane" cannot list resource "namespaces"' in refused

@@ -94,7 +94,7 @@ def _json_name(kind: str, name: str) -> str:
         if name.startswith(_EXTENSION):
             rest = name.removeprefix(_EXTENSION)
             return "x-kubernetes" + "".join(f"-{c.lower()}" if c.isupper() else c for c in rest)
-    return name[0].lower() + name[1:]  # a few are capitalised there and not in JSON
+    return "uid" if name == "uID" else name[0].lower() + name[1:]  # a few are capitalised there and not in JSON
 
 
 def _has(message: Any, field: Any) -> bool:

@@ -17,6 +17,7 @@ from controlplane.apimachinery.codec.protobuf.meta import DELETE_OPTIONS, SHARED
 from controlplane.apimachinery.codec.protobuf.wire import MalformedProtobuf
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource
+from controlplane.apis.authentication.tokenrequests import TOKEN_REQUESTS
 from controlplane.apis.builtin import BUILTIN
 from tests.conftest import LONG
 from tests.property.protobuf_reference import empty, from_json, to_json
@@ -26,7 +27,8 @@ EXAMPLES = 1000 if LONG else 15
 FUZZED = 50_000 if LONG else 400
 PACKAGES = {"": "core", "autoscaling": "autoscaling"}
 KINDS = [
-    pytest.param(resource, id=f"{resource.group}/{resource.plural}") for resource in (*BUILTIN, DEFINITIONS, SCALE)
+    pytest.param(resource, id=f"{resource.group}/{resource.plural}")
+    for resource in (*BUILTIN, DEFINITIONS, SCALE, TOKEN_REQUESTS)
 ]
 
 

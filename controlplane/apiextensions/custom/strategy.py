@@ -58,9 +58,10 @@ class CustomRules:
             validate=self._validate,
             validate_update=self._validate_update,
             warnings=lambda obj: list(_finalizer_warnings(meta.finalizers(obj))),
-            update_warnings=lambda obj, old: list(
-                _finalizer_warnings(sorted(set(meta.finalizers(obj)) - set(meta.finalizers(old))))
-            ),
+            update_warnings=lambda obj, old: [
+                *self._let_off(obj, old),
+                *_finalizer_warnings(sorted(set(meta.finalizers(obj)) - set(meta.finalizers(old)))),
+            ],
             unconditional_update=False,
         )
 
@@ -69,6 +70,7 @@ class CustomRules:
             default=self._default,
             prepare_for_update=_keep_all_but_status,
             validate_update=self._validate_status_update,
+            update_warnings=self._let_off,
             unconditional_update=False,
         )
 
@@ -107,19 +109,31 @@ class CustomRules:
     def _value_errors(self, obj: Obj, old: Obj | None) -> list[FieldError]:
         schema = self.schema
         if schema.fits(obj):
-            return [*self._scale_errors(obj), *schema.embedded_errors(obj)]
-        return [
+            errors = [*self._scale_errors(obj), *schema.embedded_errors(obj)]
+            return self._judged(errors, obj, old)
+        errors = [
             *(schema.validate(obj) if old is None else schema.validate_update(obj, old)),
             *self._scale_errors(obj),
             *schema.embedded_errors(obj),
             *schema.list_errors(obj, old),
         ]
+        return self._judged(errors, obj, old)
 
     def _validate_status_update(self, obj: Obj, old: Obj) -> list[FieldError]:
         errors = validate_object_meta_update(obj["metadata"], old["metadata"])
         if "status" in obj:
             errors += self.schema.validate_status(obj["status"], old.get("status", ABSENT))
-        return [*errors, *self._scale_status_errors(obj), *self.schema.list_errors(obj, old)]
+        errors += [*self._scale_status_errors(obj), *self.schema.list_errors(obj, old)]
+        return self._judged(errors, obj, old)
+
+    def _judged(self, errors: list[FieldError], obj: Obj, old: Obj | None) -> list[FieldError]:
+        """The errors, and what the rules say."""
+        rules = self._schemas.rules(self._version)
+        return errors if rules is None else rules.complete(errors, obj, old)
+
+    def _let_off(self, obj: Obj, old: Obj) -> list[str]:
+        rules = self._schemas.rules(self._version)
+        return [] if rules is None else rules.let_off(obj, old)
 
     def _scale_errors(self, obj: Obj) -> Iterator[FieldError]:
         if self._scale is not None:

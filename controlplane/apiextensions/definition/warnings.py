@@ -15,30 +15,21 @@ from controlplane.apimachinery.validation.field import go_quoted
 
 __all__ = ["definition_update_warnings", "definition_warnings"]
 
-RULES_NOT_ENFORCED = (
-    "x-kubernetes-validations: rules are kept, but this server does not enforce them yet: objects that break them are "
-    "accepted"
-)
-
 
 def definition_update_warnings(obj: Obj, old: Obj) -> list[str]:
-    """Those of what is new, and always those of what this server does not do."""
-    known = {*definition_warnings(old)} - {RULES_NOT_ENFORCED}
+    """Those of what is new."""
+    known = set(definition_warnings(old))
     return [warning for warning in definition_warnings(obj) if warning not in known]
 
 
 def definition_warnings(obj: Obj) -> list[str]:
-    """Formats that nobody knows, and what is kept but not done."""
-    formats: list[str] = []
-    has_rules = False
-    for schema in schemas_of(fold(obj["spec"])):
-        for inner in walk_schema(schema):
-            formats.extend(_unknown_format(inner))
-            has_rules = has_rules or bool(inner.get("x-kubernetes-validations"))
-    warnings = [f"unrecognized format {go_quoted(name)}" for name in formats]
-    if has_rules:
-        warnings.append(RULES_NOT_ENFORCED)
-    return warnings
+    """Formats that nobody knows."""
+    return [
+        f"unrecognized format {go_quoted(name)}"
+        for schema in schemas_of(fold(obj["spec"]))
+        for inner in walk_schema(schema)
+        for name in _unknown_format(inner)
+    ]
 
 
 def _unknown_format(schema: Obj) -> Iterator[str]:

@@ -317,6 +317,8 @@ def encode(managed: Managed) -> list[Obj]:
 
 def _capped(managed: Managed) -> Managed:
     """Join the oldest updates until no more than the limit are left."""
+    if len(managed.managers) <= UPDATE_MANAGERS_LIMIT:
+        return managed
     updates = [m for m, owned in managed.managers.items() if not owned.applied]
     if len(updates) <= UPDATE_MANAGERS_LIMIT:
         return managed

@@ -18,6 +18,7 @@ import orjson
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.errors import MalformedPatch, PatchError, PatchNotApplicable
+from controlplane.apimachinery.schema.native import GO_TYPE
 
 __all__ = ["StrategicMergeError", "apply_strategic_merge_patch", "go_text"]
 
@@ -25,6 +26,7 @@ MARKER = "$patch"
 RETAIN_KEYS = "$retainKeys"
 ELEMENT_ORDER = "$setElementOrder/"
 DELETE_FROM = "$deleteFromPrimitiveList/"
+_TYPE_META = ("kind", "apiVersion")
 _BAD_RETAIN = "invalid patch format of retainKeys"
 
 
@@ -51,6 +53,24 @@ def _property(schema: Obj, name: str) -> Obj:
     if known is None:
         known = schema.get("additionalProperties")
     return known if isinstance(known, dict) else {}
+
+
+def _list_property(schema: Obj, name: str) -> Obj:
+    """The schema of a field that must be a list.
+
+    Raises:
+        StrategicMergeError: it is none, or there is no such field.
+    """
+    properties = schema.get("properties")
+    if properties is None:
+        raise StrategicMergeError("merging an object in json but data type is not struct, instead is: map")
+    if name not in properties and name not in _TYPE_META:
+        struct = schema.get(GO_TYPE, "").rpartition(".")[2]
+        raise StrategicMergeError(f'unable to find api field in struct {struct} for the json field "{name}"')
+    found: Obj = properties.get(name) or {}
+    if found.get("type") != "array":
+        raise StrategicMergeError("expected slice or array type, but got: struct")
+    return found
 
 
 def _strategies(schema: Obj) -> list[str]:
@@ -144,7 +164,7 @@ def _merge_in_order(out: Obj, patch: Obj, directive: str, schema: Obj) -> None:
     for value in (live, new):
         if value is not None and not isinstance(value, list):
             raise StrategicMergeError(f"expected a []interface {{}}, but received a {_go_type(value)}")
-    field = _property(schema, key)
+    field = _list_property(schema, key)
     merge_key = field.get("x-kubernetes-patch-merge-key", "")
     if new is not None:
         _check_order(new, order, merge_key)

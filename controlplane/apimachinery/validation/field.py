@@ -13,6 +13,7 @@ import orjson
 
 __all__ = [
     "ENOUGH_ERRORS",
+    "OMITTED",
     "FieldError",
     "duplicate",
     "forbidden",
@@ -45,6 +46,9 @@ _PREFIX = {
     "InternalError": "Internal error",
     "FieldValueTypeInvalid": "Invalid value",
 }
+OMITTED = object()
+"""In place of a value that an error does not show: an object or a list that a rule refuses."""
+
 _WITHOUT_VALUE = frozenset({"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError"})
 
 
@@ -60,7 +64,7 @@ class FieldError(NamedTuple):
     def body(self) -> str:
         """The text without the field path, as in a Status cause."""
         head = _PREFIX[self.reason]
-        if self.reason not in _WITHOUT_VALUE:
+        if self.reason not in _WITHOUT_VALUE and self.value is not OMITTED:
             head = f"{head}: {_quoted(self.value)}"
         return f"{head}: {self.detail}" if self.detail else head
 

@@ -1,64 +1,47 @@
-"""Reviews of access in a namespace, which may be asked by those who may ask there alone. Nothing of one is kept.
+"""Local subject access reviews: whether somebody may do something in one namespace. So a role of that namespace can say
+who may ask.
 
-Source: the behaviour of kubernetes' authorization.k8s.io/v1 LocalSubjectAccessReview.
+Source: kubernetes' authorization.k8s.io/v1 LocalSubjectAccessReview.
 """
 
 from __future__ import annotations
 
-from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
-from controlplane.apimachinery.schema.native import record
 from controlplane.apimachinery.validation.field import FieldError, invalid
-from controlplane.apis.authorization.access import (
-    ACCESS_NUMBERS,
-    GROUP,
-    SPEC,
-    STATUS,
-    validate_asked,
-    validate_empty_metadata,
-    validate_selectors,
-    validate_subject,
+from controlplane.apis.authorization.attributes import (
+    ABOUT,
+    SUBJECT_SPEC,
+    access_review,
+    validate_bare_metadata,
+    validate_subject_spec,
 )
 from controlplane.apis.printed import as_printed
 
 __all__ = ["LOCAL_SUBJECT_ACCESS_REVIEWS"]
 
-_SCHEMA = record(
-    {"spec": SPEC, "status": STATUS},
-    "A question whether somebody may do something in this namespace.",
-    go_type="v1.LocalSubjectAccessReview",
-    required=("spec",),
-)
-
-_MESSAGE = message_of(_SCHEMA, {"LocalSubjectAccessReview": "metadata spec status", **ACCESS_NUMBERS})
-
 
 def _validate(obj: Obj) -> list[FieldError]:
-    spec, metadata = obj["spec"], obj["metadata"]
-    errors = validate_asked(spec) + validate_subject(spec) + validate_selectors(spec)
-    errors += validate_empty_metadata(metadata, but_namespace=True)
+    spec, namespace = obj["spec"], obj["metadata"].get("namespace") or ""
+    errors = validate_subject_spec(spec) + validate_bare_metadata(obj, but=("namespace",))
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if resource is not None:
-        namespace = resource.get("namespace") or ""
-        if namespace != (metadata.get("namespace") or ""):
-            errors.append(invalid("spec.resourceAttributes.namespace", namespace, "must match metadata.namespace"))
+    if resource is not None and (resource.get("namespace") or "") != namespace:
+        given = resource.get("namespace") or ""
+        errors.append(invalid("spec.resourceAttributes.namespace", given, "must match metadata.namespace"))
     if path is not None:
-        shown = as_printed(path, _SCHEMA["properties"]["spec"]["properties"]["nonResourceAttributes"])
-        errors.append(invalid("spec.nonResourceAttributes", shown, "disallowed on this kind of request"))
+        errors.append(
+            invalid(
+                "spec.nonResourceAttributes",
+                as_printed(path, ABOUT["nonResourceAttributes"]),
+                "disallowed on this kind of request",
+            )
+        )
     return errors
 
 
-LOCAL_SUBJECT_ACCESS_REVIEWS = Resource(
-    group=GROUP,
-    plural="localsubjectaccessreviews",
-    singular="localsubjectaccessreview",
-    kind="LocalSubjectAccessReview",
+LOCAL_SUBJECT_ACCESS_REVIEWS = access_review(
+    "LocalSubjectAccessReview",
+    "Whether a user or a group may do something in the namespace.",
+    spec=SUBJECT_SPEC,
+    validate=_validate,
     namespaced=True,
-    verbs=("create",),
-    stored=False,
-    key_prefix="",
-    storage_version="v1",
-    versions=(ResourceVersion(name="v1", schema=_SCHEMA, message=_MESSAGE),),
-    strategy=Strategy(validate=_validate),
 )

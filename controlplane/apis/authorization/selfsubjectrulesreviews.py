@@ -1,6 +1,6 @@
-"""Reviews of one's own rules: what the asker may do in a namespace, as a list to show. Nothing of one is kept.
+"""Self subject rules reviews: what who asks may do in a namespace, as rules.
 
-Source: the behaviour of kubernetes' authorization.k8s.io/v1 SelfSubjectRulesReview.
+Source: kubernetes' authorization.k8s.io/v1 SelfSubjectRulesReview.
 """
 
 from __future__ import annotations
@@ -8,28 +8,28 @@ from __future__ import annotations
 from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.resource import Resource, ResourceVersion
 from controlplane.apimachinery.schema.native import array, boolean, record, string
-from controlplane.apis.authorization.access import GROUP
+from controlplane.apis.authorization.attributes import GROUP
 
 __all__ = ["SELF_SUBJECT_RULES_REVIEWS"]
 
 _RESOURCE_RULE = record(
     {
-        "verbs": array(string(), "The verbs; '*' is all."),
-        "apiGroups": array(string(), "The groups; '*' is all."),
-        "resources": array(string(), "The resources, with subresources; '*' is all."),
-        "resourceNames": array(string(), "The names; none is all."),
+        "verbs": array(string(), "What may be done; '*' is everything."),
+        "apiGroups": array(string(), "Groups of the resources; '*' is all."),
+        "resources": array(string(), "The resources, with their subresources; '*' is all, '*/status' all of one."),
+        "resourceNames": array(string(), "Names of single objects; none is all."),
     },
-    "What is allowed on resources.",
+    "What is allowed on which resources.",
     go_type="v1.ResourceRule",
     required=("verbs",),
 )
 
 _PATH_RULE = record(
     {
-        "verbs": array(string(), "The HTTP methods, in lower case; '*' is all."),
-        "nonResourceURLs": array(string(), "The paths; '*' at the end is any rest."),
+        "verbs": array(string(), "Methods, in lower case; '*' is all."),
+        "nonResourceURLs": array(string(), "Paths; '*' alone is all, at the end any rest."),
     },
-    "What is allowed on paths.",
+    "What is allowed on which other paths.",
     go_type="v1.NonResourceRule",
     required=("verbs",),
 )
@@ -37,23 +37,23 @@ _PATH_RULE = record(
 _SCHEMA = record(
     {
         "spec": record(
-            {"namespace": string("The namespace; required.")},
+            {"namespace": string("The namespace; it must be given.")},
             "Where.",
             go_type="v1.SelfSubjectRulesReviewSpec",
         ),
         "status": record(
             {
-                "resourceRules": array(_RESOURCE_RULE, "What the asker may do with resources, in any order."),
-                "nonResourceRules": array(_PATH_RULE, "What the asker may do with paths, in any order."),
-                "incomplete": boolean("Whether there may be more: an authorizer cannot list its rules."),
-                "evaluationError": string("What kept the server from listing all."),
+                "resourceRules": array(_RESOURCE_RULE, "What is allowed on resources, in no order."),
+                "nonResourceRules": array(_PATH_RULE, "What is allowed on other paths, in no order."),
+                "incomplete": boolean("Whether there may be more: an authorizer cannot tell its rules."),
+                "evaluationError": string("What went wrong while the rules were collected."),
             },
-            "The rules.",
+            "The answer.",
             go_type="v1.SubjectRulesReviewStatus",
             required=("resourceRules", "nonResourceRules", "incomplete"),
         ),
     },
-    "A question what the asker may do.",
+    "What who asks may do in a namespace.",
     go_type="v1.SelfSubjectRulesReview",
     required=("spec",),
 )

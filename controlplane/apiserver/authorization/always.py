@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Decision
-from controlplane.apiserver.authorization.rules import EVERYTHING, UserRules
+from controlplane.apiserver.authorization.rules import EVERYTHING, Rules
 
 __all__ = ["AlwaysAllow", "AlwaysDeny"]
 
@@ -23,9 +23,9 @@ class AlwaysAllow:
     async def authorize(self, _attributes: Attributes) -> tuple[Decision, str]:
         return _ALLOW
 
-    def rules_for(self, _user: UserInfo, _namespace: str) -> UserRules:
+    async def rules_for(self, _user: UserInfo, _namespace: str) -> Rules:
         """See ``RuleResolver``."""
-        return UserRules(EVERYTHING)
+        return EVERYTHING
 
 
 class AlwaysDeny:
@@ -36,6 +36,6 @@ class AlwaysDeny:
     async def authorize(self, _attributes: Attributes) -> tuple[Decision, str]:
         return _FORBIDDEN
 
-    def rules_for(self, _user: UserInfo, _namespace: str) -> UserRules:
+    async def rules_for(self, _user: UserInfo, _namespace: str) -> Rules:
         """See ``RuleResolver``."""
-        return UserRules(())
+        return Rules()

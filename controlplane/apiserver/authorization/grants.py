@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Decision
-from controlplane.apiserver.authorization.rules import UserRules
+from controlplane.apiserver.authorization.rules import Rules, rules_of
 
 __all__ = ["GrantsAuthorizer"]
 
@@ -37,6 +37,6 @@ class GrantsAuthorizer:
             allowed = any(r.allows_path(a.verb, a.path) for r in rules)
         return _ALLOW if allowed else _NO_OPINION
 
-    def rules_for(self, user: UserInfo, _namespace: str) -> UserRules:
+    async def rules_for(self, user: UserInfo, _namespace: str) -> Rules:
         """See ``RuleResolver``."""
-        return UserRules(self._grants.get(user.name, ()))
+        return rules_of(self._grants.get(user.name, ()))

@@ -5,16 +5,15 @@ Source: Kubernetes' bootstrap role ``system:public-info-viewer``, which serves w
 
 from __future__ import annotations
 
-from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Decision
-from controlplane.apiserver.authorization.rules import UserRules
+from controlplane.apiserver.authorization.rules import PathRule, Rules
 
 __all__ = ["PUBLIC_PATHS", "PublicInfoAuthorizer"]
 
 PUBLIC_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version", "/version/"})
 
-_RULES = (PolicyRule(("get",), non_resource_urls=tuple(sorted(PUBLIC_PATHS))),)
+_RULES = Rules(paths=(PathRule(("get",), tuple(sorted(PUBLIC_PATHS))),))
 _ALLOW = (Decision.ALLOW, "")
 _NO_OPINION = (Decision.NO_OPINION, "")
 
@@ -28,6 +27,6 @@ class PublicInfoAuthorizer:
         public = not attributes.is_resource and attributes.path in PUBLIC_PATHS and attributes.verb == "get"
         return _ALLOW if public else _NO_OPINION
 
-    def rules_for(self, _user: UserInfo, _namespace: str) -> UserRules:
+    async def rules_for(self, _user: UserInfo, _namespace: str) -> Rules:
         """See ``RuleResolver``."""
-        return UserRules(_RULES)
+        return _RULES

@@ -1,50 +1,92 @@
-"""What a user may do in a namespace, as a list of rules: for those who show it, not for those who decide.
+"""What a user may do, as rules: what authorizers that work by rules can tell.
 
-Source: kubernetes/apiserver ``pkg/authorization/authorizer/rule.go`` and ``pkg/authorization/union`` (RuleResolver).
+Source: kubernetes/apiserver ``pkg/authorization/authorizer`` (RuleResolver).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from controlplane.apimachinery.policy_rule import ALL, PolicyRule
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.apimachinery.user import UserInfo
 
-__all__ = ["EVERYTHING", "RuleResolver", "UnionRules", "UserRules"]
-
-EVERYTHING = (PolicyRule((ALL,), (ALL,), (ALL,)), PolicyRule((ALL,), non_resource_urls=(ALL,)))
+__all__ = ["EVERYTHING", "PathRule", "ResourceRule", "RuleResolver", "Rules", "aggregated", "joined", "rules_of"]
 
 
-class UserRules(NamedTuple):
-    """The rules of one user in one namespace. ``incomplete``: more may be allowed, or less; ``error``: what could not
-    be found out, ``""`` if nothing."""
+class ResourceRule(NamedTuple):
+    """What is allowed on which resources; ``names`` empty: on all objects."""
 
-    rules: tuple[PolicyRule, ...]
+    verbs: tuple[str, ...]
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    def shown(self) -> Obj:
+        """As a rules review has it."""
+        lists = {"apiGroups": self.groups, "resources": self.resources, "resourceNames": self.names}
+        return {"verbs": list(self.verbs), **{name: list(values) for name, values in lists.items() if values}}
+
+
+class PathRule(NamedTuple):
+    """What is allowed on which other paths."""
+
+    verbs: tuple[str, ...]
+    urls: tuple[str, ...]
+
+    def shown(self) -> Obj:
+        """As a rules review has it."""
+        shown: Obj = {"verbs": list(self.verbs)}
+        if self.urls:
+            shown["nonResourceURLs"] = list(self.urls)
+        return shown
+
+
+class Rules(NamedTuple):
+    """``incomplete``: there may be more. ``error``: what went wrong while they were collected."""
+
+    resources: tuple[ResourceRule, ...] = ()
+    paths: tuple[PathRule, ...] = ()
     incomplete: bool = False
     error: str = ""
 
 
+EVERYTHING = Rules((ResourceRule(("*",), ("*",), ("*",)),), (PathRule(("*",), ("*",)),))
+
+
+@runtime_checkable
 class RuleResolver(Protocol):
-    """An authorizer that can list its rules."""
+    """An authorizer that works by rules."""
 
-    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        """What it allows the user in the namespace and everywhere."""
+    async def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """What ``user`` may do in ``namespace``."""
 
 
-class UnionRules:
-    """The rules of several, in order."""
+def rules_of(rules: Iterable[PolicyRule], *, error: str = "") -> Rules:
+    """Rules of roles, taken apart."""
+    resources: list[ResourceRule] = []
+    paths: list[PathRule] = []
+    for rule in rules:
+        if rule.resources:
+            resources.append(ResourceRule(rule.verbs, rule.api_groups, rule.resources, rule.resource_names))
+        if rule.non_resource_urls:
+            paths.append(PathRule(rule.verbs, rule.non_resource_urls))
+    return Rules(tuple(resources), tuple(paths), error=error)
 
-    __slots__ = ("_resolvers",)
 
-    def __init__(self, resolvers: Sequence[RuleResolver]) -> None:
-        self._resolvers = tuple(resolvers)
+def joined(several: Iterable[Rules]) -> Rules:
+    """All rules of several resolvers."""
+    found = list(several)
+    return Rules(
+        tuple(rule for rules in found for rule in rules.resources),
+        tuple(rule for rules in found for rule in rules.paths),
+        any(rules.incomplete for rules in found),
+        aggregated([rules.error for rules in found if rules.error]),
+    )
 
-    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
-        found = [resolver.rules_for(user, namespace) for resolver in self._resolvers]
-        errors = [rules.error for rules in found if rules.error]
-        return UserRules(
-            tuple(rule for rules in found for rule in rules.rules),
-            any(rules.incomplete for rules in found),
-            errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else "",
-        )
+
+def aggregated(errors: Iterable[str]) -> str:
+    """Errors as Go's aggregate of them prints: several in brackets, each once."""
+    unique = list(dict.fromkeys(errors))
+    return f"[{', '.join(unique)}]" if len(unique) > 1 else "".join(unique)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision
+from controlplane.apiserver.authorization.rules import RuleResolver, Rules, joined
 from controlplane.base import logs
 
 __all__ = ["UnionAuthorizer"]
@@ -48,3 +50,8 @@ class UnionAuthorizer:
         if failure is not None:
             raise failure
         return Decision.NO_OPINION, "\n".join(reasons)
+
+    async def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """See ``RuleResolver``: the rules of all that work by rules."""
+        resolvers = [authorizer for _, authorizer in self._authorizers if isinstance(authorizer, RuleResolver)]
+        return joined([await resolver.rules_for(user, namespace) for resolver in resolvers])

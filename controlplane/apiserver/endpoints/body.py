@@ -208,8 +208,9 @@ async def read_delete_options(request: Request) -> DeleteRequest:
         value = loads(document.json)
     except MalformedJSON as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
-    if not isinstance(value, dict):
-        why = f"json: cannot unmarshal {json_kind(value)} into Go value of type {_TYPE_META}"
+    if value is None:
+        value = {}
+    if why := _untyped(value):
         raise bad_request(f"couldn't get version/kind; json parse error: {why}")
     return delete_options_from_body(value)
 

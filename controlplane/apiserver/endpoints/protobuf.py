@@ -19,7 +19,7 @@ __all__ = ["ProtobufForm", "error_answer", "protobuf_form"]
 class ProtobufForm:
     """The objects of one served version in protobuf: a ``storage.api.Representation``, and its own ``encoding``."""
 
-    __slots__ = ("_head", "_list_head", "_message", "encoding", "signature", "version")
+    __slots__ = ("_head", "_list_head", "encoding", "signature", "version")
     plain = headed = False
 
     def __init__(self, gvk: GVK, list_kind: str, message: Message) -> None:

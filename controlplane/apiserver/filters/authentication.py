@@ -7,6 +7,7 @@ Source: kubernetes/apiserver ``pkg/endpoints/filters/authentication.go``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 
 from multidict import CIMultiDict, istr
@@ -14,6 +15,7 @@ from multidict import CIMultiDict, istr
 from controlplane.apimachinery.status import APIError, unauthorized
 from controlplane.apiserver.authentication.api import Authenticator
 from controlplane.apiserver.authentication.bearer import PROTOCOL_HEADER, remove_websocket_token
+from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS, IdentityHeaders
 from controlplane.apiserver.filters import metrics
 from controlplane.base import logs
 from controlplane.client.request import Handler, Request, Response
@@ -23,8 +25,9 @@ __all__ = ["with_authentication"]
 log = logs.get(__name__)
 
 _PROTOCOLS = istr(PROTOCOL_HEADER)
-_CREDENTIALS = frozenset({"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"})
-_FRONT_PROXY_EXTRA = "x-remote-extra-"
+_AUTHORIZATION = "authorization"
+_STANDARD = "x-remote-"
+"""Begins all standard headers of front proxies."""
 _KNOWN_USERS = frozenset({"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"})
 
 _SUCCESS = metrics.AUTHENTICATION_ATTEMPTS.labels_cached(("success",))
@@ -32,8 +35,12 @@ _SUCCESS_SECONDS = metrics.AUTHENTICATION_SECONDS.labels_cached(("success",))
 _FILTER_SECONDS = metrics.FILTER_SECONDS.labels_cached(("authentication",))
 
 
-def with_authentication(following: Handler, *, authenticator: Authenticator) -> Handler:
-    """Set ``request.user``, or answer 401. The loopback client's requests come with their identity."""
+def with_authentication(
+    following: Handler, *, authenticator: Authenticator, headers: IdentityHeaders = STANDARD_HEADERS
+) -> Handler:
+    """Set ``request.user``, or answer 401. The loopback client's requests come with their identity. ``headers``: what
+    front proxies send, besides the standard ones."""
+    strip = _stripping(headers)
 
     async def handle(request: Request) -> Response:
         identity = request.identity
@@ -45,7 +52,7 @@ def with_authentication(following: Handler, *, authenticator: Authenticator) -> 
             user = await authenticator.authenticate(request)
         except APIError as error:
             _failed("error", began)
-            log.debug("cannot authenticate a request", error=error.message, source=request.remote)
+            log.debug("cannot authenticate a request", error=error.__cause__ or error, source=request.remote)
             raise
         if user is None:
             _failed("failure", began)
@@ -56,7 +63,7 @@ def with_authentication(following: Handler, *, authenticator: Authenticator) -> 
         _FILTER_SECONDS.observe(seconds)
         metrics.AUTHENTICATED_USERS.labels_cached((_user_label(user.name),)).inc()
         request.user = user
-        _strip_credentials(request)
+        strip(request)
         return await following(request)
 
     return handle
@@ -74,17 +81,26 @@ def _user_label(name: str) -> str:
     return "email_id" if "@" in name else "other"
 
 
-def _is_credential(header: str) -> bool:
-    lower = header.lower()
-    return lower in _CREDENTIALS or lower.startswith(_FRONT_PROXY_EXTRA)
+def _stripping(headers: IdentityHeaders) -> Callable[[Request], None]:
+    """Makes what takes credentials and identities out of a request's headers."""
+    sets = (STANDARD_HEADERS,) if headers == STANDARD_HEADERS else (STANDARD_HEADERS, headers)
+    own = (*headers.username, *headers.uid, *headers.group, *headers.extra_prefix)
+    others = (name.lower() for name in own if not name.lower().startswith(_STANDARD))
+    marks = tuple(dict.fromkeys((_AUTHORIZATION, _PROTOCOLS.lower(), _STANDARD, *others)))
 
+    def is_credential(name: str) -> bool:
+        return name.lower() == _AUTHORIZATION or any(one.is_one(name) for one in sets)
 
-def _strip_credentials(request: Request) -> None:
-    headers = request.headers
-    names = "\n".join(headers).lower()
-    if "authorization" not in names and "x-remote-" not in names and "sec-websocket-protocol" not in names:
-        return
-    kept = CIMultiDict((name, value) for name, value in headers.items() if not _is_credential(name))
-    if _PROTOCOLS in kept:
-        kept[_PROTOCOLS] = remove_websocket_token(", ".join(kept.getall(_PROTOCOLS)))
-    request.headers = kept
+    def strip(request: Request) -> None:
+        names = "\n".join(request.headers).lower()
+        for mark in marks:
+            if mark in names:
+                break
+        else:
+            return
+        kept = CIMultiDict((name, value) for name, value in request.headers.items() if not is_credential(name))
+        if _PROTOCOLS in kept:
+            kept[_PROTOCOLS] = remove_websocket_token(", ".join(kept.getall(_PROTOCOLS)))
+        request.headers = kept
+
+    return strip

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from controlplane.apiserver.authentication.api import Authenticator
+from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS, IdentityHeaders
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.filters.access_log import with_access_log
 from controlplane.apiserver.filters.audit_id import with_audit_id
@@ -38,14 +39,15 @@ __all__ = ["FILTERS", "Filter", "FilterConfig", "build_chain", "insert_before"]
 class FilterConfig:
     """What filters are told.
 
-    ``serves``: whether a resource request names something that exists (for metric labels).
-    ``request_seconds``: the longest an ordinary request may take. ``reading`` and ``changing``: how many ordinary
-    requests at a time, 0 is no limit.
+    ``identity_headers``: what front proxies send, besides the standard ones. ``serves``: whether a resource request
+    names something that exists (for metric labels). ``request_seconds``: the longest an ordinary request may take.
+    ``reading`` and ``changing``: how many ordinary requests at a time, 0 is no limit.
     """
 
     authenticator: Authenticator
     authorizer: Authorizer
     serves: Callable[[RequestInfo], bool]
+    identity_headers: IdentityHeaders = STANDARD_HEADERS
     gate: DrainGate = field(default_factory=DrainGate)
     request_seconds: float = 60.0
     reading: int = 400
@@ -62,6 +64,10 @@ class Filter(NamedTuple):
     wrap: Callable[[Handler, FilterConfig], Handler]
 
 
+def _authentication(following: Handler, config: FilterConfig) -> Handler:
+    return with_authentication(following, authenticator=config.authenticator, headers=config.identity_headers)
+
+
 FILTERS: tuple[Filter, ...] = (
     Filter("audit-id", lambda following, _: with_audit_id(following)),
     Filter("panic-recovery", lambda following, _: with_panic_recovery(following)),
@@ -76,7 +82,7 @@ FILTERS: tuple[Filter, ...] = (
     Filter("status-errors", lambda following, _: with_status_errors(following)),
     Filter("drain-gate", lambda following, c: with_drain_gate(following, gate=c.gate)),
     Filter("deadline", lambda following, c: with_deadline(following, seconds=c.request_seconds)),
-    Filter("authentication", lambda following, c: with_authentication(following, authenticator=c.authenticator)),
+    Filter("authentication", _authentication),
     Filter("impersonation", lambda following, c: with_impersonation(following, authorizer=c.authorizer)),
     Filter("max-in-flight", lambda following, c: with_max_in_flight(following, reading=c.reading, changing=c.changing)),
     Filter("authorization", lambda following, c: with_authorization(following, authorizer=c.authorizer)),

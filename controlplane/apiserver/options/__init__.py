@@ -1,8 +1,10 @@
 """The option groups of an API server, with kube-apiserver's flags. Programs compose them into their own options."""
 
-from controlplane.apiserver.options.authentication import AuthenticationOptions
+from controlplane.apiserver.options.authentication import AuthenticationOptions, token_webhook_config
 from controlplane.apiserver.options.authorization import RBAC, AuthorizationOptions
 from controlplane.apiserver.options.logs import LogOptions
+from controlplane.apiserver.options.oidc import OIDCOptions, oidc_config
+from controlplane.apiserver.options.request_headers import RequestHeaderOptions
 from controlplane.apiserver.options.requests import RequestOptions
 from controlplane.apiserver.options.service_accounts import ServiceAccountOptions, service_account_config
 from controlplane.apiserver.options.serving import ServingOptions
@@ -13,11 +15,15 @@ __all__ = [
     "AuthenticationOptions",
     "AuthorizationOptions",
     "LogOptions",
+    "OIDCOptions",
+    "RequestHeaderOptions",
     "RequestOptions",
     "ServiceAccountOptions",
     "ServingOptions",
     "StorageOptions",
     "kv_options",
+    "oidc_config",
     "service_account_config",
     "store_url",
+    "token_webhook_config",
 ]

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from controlplane.apiserver.authentication.api import Authenticator
+from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS, IdentityHeaders
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.filters.chain import FILTERS, Filter
 from controlplane.apiserver.server.completed import Frozen
@@ -37,7 +38,8 @@ class ServerConfig:
     ``paths``: discovery's paths now, for ``/``. ``serves``: whether a resource request names something that exists.
     ``complete_sources``: whether all sources of resources have been heard.
     ``catch_up``: waits until discovery is no older than the request; see ``Router``.
-    ``tls`` None is plain HTTP. Durations are seconds.
+    ``identity_headers``: of front proxies, besides the standard ones. ``tls`` None is plain HTTP. Durations are
+    seconds.
     """
 
     authenticator: Authenticator
@@ -48,6 +50,7 @@ class ServerConfig:
     serves: Callable[[RequestInfo], bool]
     complete_sources: Callable[[], bool]
     tls: ssl.SSLContext | None
+    identity_headers: IdentityHeaders = STANDARD_HEADERS
     catch_up: Callable[[], Awaitable[bool]] | None = None
     filters: tuple[Filter, ...] = FILTERS
     routes: list[Route] = field(default_factory=list)

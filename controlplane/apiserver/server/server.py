@@ -108,6 +108,7 @@ class Server:
         config = self.config
         return FilterConfig(
             authenticator=config.authenticator,
+            identity_headers=config.identity_headers,
             authorizer=config.authorizer,
             serves=config.serves,
             gate=self.gate,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from controlplane.cel.ast import Call, Expr
 from controlplane.cel.codegen.templates import TEMPLATES, shorter
 from controlplane.cel.equality import contains, equal, key_in
+from controlplane.cel.errors import CostExceeded
 from controlplane.cel.estimates import REGEX_LENGTH_FACTOR, STRING_FACTOR
 from controlplane.cel.evaluate.constants import constant
-from controlplane.cel.evaluate.dispatch import bound, choose, is_certain
+from controlplane.cel.evaluate.dispatch import bound, chooser, is_certain
 from controlplane.cel.functions import NOT_CONSTANT, Overload
 from controlplane.cel.patterns import PatternError, searcher
-from controlplane.cel.standard.costs import compared
+from controlplane.cel.standard.costs import compared, joined_surcharge
 from controlplane.cel.values import Value
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["call"]
 
 _FIXED_SIZE = frozenset({"bool", "double", "duration", "int", "null_type", "timestamp", "type", "uint"})
+_JOINS = frozenset({"add_string", "add_bytes", "add_list"})
 _PLAIN = frozenset({"bytes", "double", "duration", "int", "string", "timestamp", "uint", "bool"})
 """Scalars of the same type compare as Python has it."""
 
@@ -56,6 +58,10 @@ def _implementation(gen: Generator, overload: Overload, args: Sequence[Expr], te
         gen.cost(1)
         return f"{impl}({', '.join(texts)})"
     names = [gen.named(text) for text in texts]
+    if not overload.by_result:
+        gen.dynamic_cost(f"{gen.constant(overload.cost)}({', '.join(['None', *names])})")
+        gen.check_limit()
+        return gen.named(f"{impl}({', '.join(names)})")
     result = gen.named(f"{impl}({', '.join(names)})")
     gen.dynamic_cost(f"{gen.constant(overload.cost)}({', '.join([result, *names])})")
     gen.check_limit()
@@ -68,7 +74,7 @@ def _chosen(gen: Generator, expr: Call, args: list[Expr]) -> str:
         semantics = next((arg.type.semantics for arg in args if arg.type.semantics is not None), None)
         if semantics is not None:
             raise gen.unsupported
-    run = gen.constant(_chooser(expr.function, expr.overloads))
+    run = gen.constant(_choosing(expr.function, expr.overloads))
     texts = [gen.value(arg) for arg in args]
     result, cost = gen.name(), gen.name()
     gen.emit(f"{result}, {cost} = {run}({', '.join(['L', *texts])})")
@@ -77,16 +83,21 @@ def _chosen(gen: Generator, expr: Call, args: list[Expr]) -> str:
     return result
 
 
-def _chooser(function: str, overloads: Sequence[Overload]) -> Callable[..., tuple[Value, int]]:
+def _choosing(function: str, overloads: Sequence[Overload]) -> Callable[..., tuple[Value, int]]:
+    pick = chooser(function, overloads)
+
     def run(limit: int, *values: Value) -> tuple[Value, int]:
-        overload = choose(function, overloads, values)
-        if overload.id in ("add_string", "add_bytes", "add_list") and len(values[0]) + len(values[1]) > 1000:
-            raise LookupError  # counted step by step
+        overload = pick(*values)
+        if overload.id in _JOINS and len(values[0]) + len(values[1]) > 1000:
+            raise LookupError  # counted step by step, before it is done
+        cost = 1 if overload.cost is None or overload.by_result else overload.cost(None, *values)
+        if cost > limit:
+            raise CostExceeded
         result = overload.impl(*values)
-        cost = 1 if overload.cost is None else overload.cost(result, *values)
-        if overload.id == "add_list" and len(result) > 64:
-            cost += len(result) // 16
-        del limit
+        if overload.by_result and overload.cost is not None:
+            cost = overload.cost(result, *values)
+        if overload.id == "add_list":
+            cost += joined_surcharge(len(result))
         return result, cost
 
     return run
@@ -174,6 +185,7 @@ def _joined_lists(gen: Generator, expr: Call, args: list[Expr]) -> str:
     join = gen.constant(semantics.add if semantics is not None else expr.overloads[0].impl)
     result = gen.named(f"{join}({gen.value(args[0])}, {gen.value(args[1])})")
     gen.cost(1)
-    gen.dynamic_cost(f"(len({result}) // 16 if len({result}) > 64 else 0)")
+    joined = gen.constant(joined_surcharge)
+    gen.dynamic_cost(f"(0 if len({result}) <= 64 else {joined}(len({result})))")
     gen.check_limit()
     return result

@@ -7,6 +7,8 @@ was, and a missing key is a KeyError.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from controlplane.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
 from controlplane.cel.codegen.calls import call
 from controlplane.cel.codegen.loops import loop
@@ -14,10 +16,11 @@ from controlplane.cel.codegen.writer import Unsupported, Writer
 from controlplane.cel.environment import Environment, FieldDeclaration
 from controlplane.cel.equality import find, index
 from controlplane.cel.estimates import LIST_CREATE_COST, MAP_CREATE_COST, SELECT_COST, STRUCT_CREATE_COST
-from controlplane.cel.evaluate.constants import constant
-from controlplane.cel.evaluate.plan import INDEXES, is_attribute, roots_in_conditional
-from controlplane.cel.evaluate.selection import field_presence
+from controlplane.cel.evaluate.constants import add_entry, constant
+from controlplane.cel.evaluate.plan import costs_selection, is_attribute, required, roots_in_conditional
+from controlplane.cel.evaluate.selection import field_presence, optional_field_reader
 from controlplane.cel.functions import NOT_CONSTANT
+from controlplane.cel.values import Optional, Value
 
 __all__ = ["Generator"]
 
@@ -51,10 +54,8 @@ class Generator(Writer):
         match expr:
             case Call():
                 return self.short(self._call(expr))
-            case ListExpr() if not expr.optional:
-                items = [self.value(item) for item in expr.items]
-                self.cost(LIST_CREATE_COST)
-                return self.short(f"[{', '.join(items)}]")
+            case ListExpr():
+                return self.short(self._list(expr))
             case MapExpr():
                 return self.short(self._map(expr))
             case StructExpr():
@@ -93,6 +94,8 @@ class Generator(Writer):
                 return self._select(expr)
             case Call(function="_?_:_"):
                 return self._conditional(expr)
+            case Call(function="_?._"):
+                return self._optional_select(expr)
             case Call():
                 return self._index(expr)
             case _:
@@ -117,30 +120,50 @@ class Generator(Writer):
         return self.environment.provider.field(operand.type.name, field)
 
     def _select(self, expr: Select) -> str:
-        if expr.operand.type.is_optional:
-            raise self.unsupported
-        container = self.operand(expr.operand)
         declared = self._declared(expr.operand, expr.field)
+        container = self.operand(expr.operand)
+        if expr.operand.type.is_optional or expr.operand.type.kind == "dyn":
+            return self._select_careful(expr, container, declared)
         key = self.constant(declared.key if declared else expr.field)
         self.cost(SELECT_COST)
         if expr.test_only:
-            if expr.operand.type.kind in ("object", "map"):
-                return f"({key} in {container})"
-            return f"{self.constant(field_presence(expr.field, declared))}({container})"
+            if declared is not None and declared.nullable:
+                return f"({container}.get({key}) is not None)"
+            return f"({key} in {container})"
         text = f"{container}[{key}]"
+        if declared is not None and declared.nullable:
+            found = self.name()
+            text = f"({found} if ({found} := {text}) is not None else fail())"
         if declared is None or declared.read is None:
             return text
         return f"float({text})" if declared.read is float else f"{self.constant(declared.read)}({text})"
 
+    def _select_careful(self, expr: Select, container: str, declared: FieldDeclaration | None) -> str:
+        """From what may be an optional, or anything."""
+        if not expr.operand.type.is_optional:
+            self.cost(SELECT_COST)
+            if expr.test_only:
+                return f"{self.constant(_plain_presence(expr.field))}({container})"
+            return f"{container}[{self.constant(expr.field)}]"
+        container = self.named(container)
+        read = (field_presence if expr.test_only else optional_field_reader)(expr.field, declared)
+        found = self.named(f"{self.constant(read)}({container})")
+        self.dynamic_cost(f"{self.constant(costs_selection)}({container}, {found})")
+        return found
+
+    def _optional_select(self, expr: Call) -> str:
+        field: str = constant(expr.args[1])
+        read = optional_field_reader(field, self._declared(expr.args[0], field))
+        found = self.named(f"{self.constant(read)}({self.operand(expr.args[0])})")
+        self.dynamic_cost(f"{found}.has_value")
+        return found
+
     def _index(self, expr: Call) -> str:
-        if expr.function not in INDEXES or expr.function == "_?._" or expr.args[0].type.is_optional:
-            raise self.unsupported
         container_expr, key_expr = expr.args
-        container, key = self.operand(container_expr), self.operand(key_expr)
-        if expr.function == "_[?_]":
-            found = self.named(f"{self.constant(find)}({container}, {key})")
-            self.dynamic_cost(f"{found}.has_value")
-            return found
+        container = self.operand(container_expr)
+        if expr.function == "_[?_]" or container_expr.type.is_optional:
+            return self._index_optional(expr, container)
+        key = self.operand(key_expr)
         self.cost(SELECT_COST)
         known = constant(key_expr)
         if container_expr.type.kind == "list" and key_expr.type.kind == "int":
@@ -151,6 +174,21 @@ class Generator(Writer):
         if container_expr.type.kind == "map" and key_expr.type.kind == "string":
             return f"{container}[{key}]"
         return f"{self.constant(index)}({container}, {key})"
+
+    def _index_optional(self, expr: Call, container: str) -> str:
+        """An index that finds nothing yields none; of nothing, too, and then the index is not evaluated."""
+        look = self.constant(find if expr.function == "_[?_]" else index)
+        found = self.named(container)
+        if expr.args[0].type.is_optional:
+            result = self.name()
+            self.emit(f"{result} = {found}")
+            with self.block(f"if {found}.has_value:"):
+                self.emit(f"{result} = {look}({found}, {self.operand(expr.args[1])})")
+                self.dynamic_cost(f"{result}.has_value")
+            return result
+        result = self.named(f"{look}({found}, {self.operand(expr.args[1])})")
+        self.dynamic_cost(f"{result}.has_value")
+        return result
 
     def _conditional(self, expr: Call) -> str:
         result = self.name()
@@ -187,23 +225,51 @@ class Generator(Writer):
             self.emit(f"{chosen} = {self.value(expr.args[0])}")
         return chosen
 
+    def _list(self, expr: ListExpr) -> str:
+        if not expr.optional:
+            items = [self.value(item) for item in expr.items]
+            self.cost(LIST_CREATE_COST)
+            return f"[{', '.join(items)}]"
+        made = self.named("[]")
+        for position, item in enumerate(expr.items):
+            value = self.value(item)
+            if position not in expr.optional:
+                self.emit(f"{made}.append({value})")
+                continue
+            value = self.named(f"{self.constant(required)}('', {value})")
+            self.emit(f"if {value}.has_value: {made}.append({value}.value)")
+        self.cost(LIST_CREATE_COST)
+        return made
+
     def _map(self, expr: MapExpr) -> str:
         keys = [constant(entry.key) for entry in expr.entries]
-        if any(type(key) is not str for key in keys) or len(set(keys)) < len(keys):
-            raise self.unsupported
-        if any(entry.optional for entry in expr.entries):
-            raise self.unsupported
-        entries = [f"{self.constant(key)}: {self.value(e.value)}" for key, e in zip(keys, expr.entries, strict=True)]
+        plain = all(type(key) is str for key in keys) and len(set(keys)) == len(keys)
         self.cost(MAP_CREATE_COST)
-        return f"{{{', '.join(entries)}}}"
+        if plain and not any(entry.optional for entry in expr.entries):
+            pairs = zip(keys, expr.entries, strict=True)
+            return f"{{{', '.join(f'{self.constant(key)}: {self.value(entry.value)}' for key, entry in pairs)}}}"
+        made, add = self.named("{}"), self.constant(add_entry)
+        for entry in expr.entries:
+            key, value = self.named(self.value(entry.key)), self.value(entry.value)
+            if not entry.optional:
+                self.emit(f"{add}({made}, {key}, {value})")
+                continue
+            value = self.named(f"{self.constant(required)}({key}, {value})")
+            self.emit(f"if {value}.has_value: {add}({made}, {key}, {value}.value)")
+        return made
 
     def _struct(self, expr: StructExpr) -> str:
-        if any(field.optional for field in expr.fields):
-            raise self.unsupported
-        fields = [f"{field.name!r}: {self.value(field.value)}" for field in expr.fields]
-        self.cost(STRUCT_CREATE_COST)
         construct = self.constant(self.environment.provider.construct)
-        return f"{construct}({expr.type_name!r}, {{{', '.join(fields)}}})"
+        self.cost(STRUCT_CREATE_COST)
+        made = self.named("{}")
+        for field in expr.fields:
+            value = self.value(field.value)
+            if field.optional:
+                value = self.named(f"{self.constant(required)}({field.name!r}, {value})")
+                self.emit(f"if {value}.has_value: {made}[{field.name!r}] = {value}.value")
+            else:
+                self.emit(f"{made}[{field.name!r}] = {value}")
+        return f"{construct}({expr.type_name!r}, {made})"
 
     def _bind(self, expr: Comprehension) -> str:
         """A name for a value, which is evaluated when it is first used: here only if it certainly is."""
@@ -215,6 +281,18 @@ class Generator(Writer):
         result = self.value(expr.result)
         self.scopes.pop()
         return result
+
+
+def _plain_presence(field: str) -> Callable[[Value], bool]:
+    """``has`` of a value of any type; one that turns out to be an optional is left to the careful way."""
+    present = field_presence(field, None)
+
+    def look(value: Value) -> bool:
+        if type(value) is Optional:
+            raise LookupError
+        return present(value)
+
+    return look
 
 
 def _certainly_used(name: str, expr: Expr) -> bool:

@@ -8,13 +8,14 @@ Source: google/cel-go ``interpreter/decorators.go`` (decOptimize).
 from __future__ import annotations
 
 from controlplane.cel.ast import UNFOLDED, Call, Const, Expr, ListExpr, MapExpr
+from controlplane.cel.check.validators import walk
 from controlplane.cel.equality import key_in
 from controlplane.cel.errors import EvalError
 from controlplane.cel.evaluate.dispatch import choose
 from controlplane.cel.functions import NOT_CONSTANT
 from controlplane.cel.values import Optional, Value
 
-__all__ = ["ProgramError", "add_entry", "constant"]
+__all__ = ["ProgramError", "add_entry", "constant", "fold_all"]
 
 _CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"},
@@ -26,14 +27,26 @@ class ProgramError(ValueError):
 
 
 def constant(expr: Expr) -> Value:
-    """The value, or NOT_CONSTANT.
+    """The value; NOT_CONSTANT if it has to be evaluated, be it to fail."""
+    if expr.folded is UNFOLDED:
+        try:
+            expr.folded = _folded(expr)
+        except EvalError:
+            expr.folded = NOT_CONSTANT
+    return expr.folded
+
+
+def fold_all(expr: Expr) -> None:
+    """Fold a checked tree whole, as Kubernetes does before it accepts a rule.
 
     Raises:
-        ProgramError.
+        ProgramError: a constant has no value (``int('x')``), even if it would never be evaluated.
     """
-    if expr.folded is UNFOLDED:
-        expr.folded = _folded(expr)
-    return expr.folded
+    for node in walk(expr):
+        try:
+            _folded(node)
+        except EvalError as error:
+            raise ProgramError(str(error)) from None
 
 
 def _folded(expr: Expr) -> Value:
@@ -45,12 +58,8 @@ def _folded(expr: Expr) -> Value:
         return _constant_map(expr)
     if isinstance(expr, Call) and expr.function in _CONVERSIONS and expr.target is None and len(expr.args) == 1:
         value = constant(expr.args[0])
-        if value is NOT_CONSTANT:
-            return NOT_CONSTANT
-        try:
+        if value is not NOT_CONSTANT:
             return choose(expr.function, expr.overloads, [value]).impl(value)
-        except EvalError as error:
-            raise ProgramError(str(error)) from None
     return NOT_CONSTANT
 
 

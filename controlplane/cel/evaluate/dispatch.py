@@ -10,7 +10,7 @@ from controlplane.cel.functions import NOT_CONSTANT, Overload
 from controlplane.cel.types import Type
 from controlplane.cel.values import Duration, Optional, Timestamp, UInt, Value, type_of
 
-__all__ = ["bound", "choose", "fits", "is_certain", "no_overload"]
+__all__ = ["bound", "choose", "chooser", "fits", "is_certain", "no_overload"]
 
 _CLASSES: dict[str, type] = {
     "bool": bool,
@@ -64,6 +64,20 @@ def choose(function: str, overloads: Sequence[Overload], values: Sequence[Value]
         if all(fits(param, value) for param, value in zip(overload.params, values, strict=True)):
             return overload
     raise no_overload(function, values)
+
+
+def chooser(function: str, overloads: Sequence[Overload]) -> Callable[..., Overload]:
+    """``choose`` for one call, which remembers: the classes of the values decide."""
+    known: dict[tuple[type, ...], Overload] = {}
+
+    def pick(*values: Value) -> Overload:
+        classes = tuple(map(type, values))
+        overload = known.get(classes)
+        if overload is None:
+            overload = known[classes] = choose(function, overloads, values)
+        return overload
+
+    return pick
 
 
 _BARE = frozenset({"contains", "startsWith", "endsWith"})

@@ -19,12 +19,13 @@ from controlplane.cel.equality import find, index
 from controlplane.cel.errors import CostExceeded, EvalError
 from controlplane.cel.estimates import LIST_CREATE_COST, MAP_CREATE_COST, SELECT_COST, STRUCT_CREATE_COST
 from controlplane.cel.evaluate.constants import add_entry, constant
-from controlplane.cel.evaluate.dispatch import bound, choose, is_certain
+from controlplane.cel.evaluate.dispatch import bound, chooser, is_certain
 from controlplane.cel.evaluate.selection import field_presence, field_reader, optional_field_reader
 from controlplane.cel.functions import NOT_CONSTANT
+from controlplane.cel.standard.costs import joined_surcharge
 from controlplane.cel.values import Optional, Value
 
-__all__ = ["Frame", "Plan", "is_attribute", "plan", "roots_in_conditional"]
+__all__ = ["Frame", "Plan", "costs_selection", "is_attribute", "plan", "required", "roots_in_conditional"]
 
 INDEXES = frozenset({"_[_]", "_[?_]", "_?._"})
 
@@ -40,7 +41,7 @@ class Frame:
         self.cost = 0
 
     def charge(self, cost: int) -> None:
-        """Count some cost.
+        """Count some cost, and look whether it is too much: in calls, literals and loops, which is often enough.
 
         Raises:
             CostExceeded.
@@ -70,7 +71,12 @@ class Plan:
         """
         frame = Frame([*values, *[None] * self._locals], limit)
         try:
-            return self._step(frame), frame.cost
+            value = self._step(frame)
+            frame.charge(0)
+            return value, frame.cost
+        except EvalError as error:
+            error.cost = frame.cost
+            raise
         except RecursionError:
             raise CostExceeded from None
 
@@ -144,7 +150,7 @@ class _Planner:
 
         def read(frame: Frame) -> Value:
             value = resolve(frame)
-            frame.charge(SELECT_COST)
+            frame.cost += SELECT_COST
             return value
 
         return read
@@ -210,16 +216,18 @@ class _Planner:
     def _select(self, expr: Select) -> Step:
         operand = self.operand(expr.operand)
         declared = self._declared(expr.operand, expr.field)
-        read = (field_presence if expr.test_only else field_reader)(expr.field, declared)
+        if expr.test_only:
+            read: Callable[[Value], Value] = field_presence(expr.field, declared)
+        else:
+            read = field_reader(expr.field, declared)
 
         def select(frame: Frame) -> Value:
             container = operand(frame)
             if type(container) is Optional:
                 value = read(container)
-                if value is False or (type(value) is Optional and value.has_value):
-                    frame.charge(SELECT_COST)
+                frame.cost += costs_selection(container, value)
                 return value
-            frame.charge(SELECT_COST)
+            frame.cost += SELECT_COST
             return read(container)
 
         return select
@@ -231,8 +239,7 @@ class _Planner:
 
         def select(frame: Frame) -> Value:
             found = find_field(operand(frame))
-            if found.has_value:
-                frame.charge(SELECT_COST)
+            frame.cost += found.has_value
             return found
 
         return select
@@ -248,7 +255,7 @@ class _Planner:
                 return container
             value = look(container, key(frame))
             if type(value) is not Optional or value.has_value:
-                frame.charge(SELECT_COST)
+                frame.cost += SELECT_COST
             return value
 
         return get
@@ -300,7 +307,8 @@ class _Planner:
 
     def _plain_call(self, expr: Call, args: list[Expr]) -> Step:
         steps = [self.step(arg) for arg in args]
-        name, overloads = expr.function, expr.overloads
+        overloads = expr.overloads
+        pick = chooser(expr.function, overloads)
         semantics = next((arg.type.semantics for arg in args if arg.type.semantics is not None), None)
         certain = overloads[0] if is_certain(overloads, args) else None
         impl = bound(certain, args) if certain else None
@@ -314,15 +322,14 @@ class _Planner:
 
         def call(frame: Frame) -> Value:
             values = [step(frame) for step in steps]
-            overload = certain or choose(name, overloads, values)
-            if overload.id in ("add_string", "add_bytes"):
-                assert overload.cost is not None
-                frame.charge(overload.cost(None, *values))
-                return overload.impl(*values)
+            overload = certain or pick(*values)
+            if not overload.by_result:
+                frame.charge(1 if overload.cost is None else overload.cost(None, *values))
             result = (impl or overload.impl)(*values)
-            frame.charge(1 if overload.cost is None else overload.cost(result, *values))
+            if overload.by_result and overload.cost is not None:
+                frame.charge(overload.cost(result, *values))
             if overload.id == "add_list":
-                frame.charge(len(result) // 16 if len(result) > 64 else 0)
+                frame.charge(joined_surcharge(len(result)))
             return result
 
         return call
@@ -337,7 +344,7 @@ class _Planner:
                 try:
                     value = term(frame)
                 except EvalError as error:
-                    failed = failed or error
+                    failed = failed or error.with_traceback(None)
                     continue
                 if value is decisive:
                     return decisive
@@ -357,7 +364,7 @@ class _Planner:
                 value = inner(frame)
             except EvalError:
                 value = True
-            frame.charge(1)
+            frame.cost += 1
             return value is not False
 
         return judge
@@ -405,7 +412,7 @@ class _Planner:
             for key_step, value_step, optional in entries:
                 key, value = key_step(frame), value_step(frame)
                 if optional:
-                    value = _required(key, value)
+                    value = required(key, value)
                     if not value.has_value:
                         continue
                     value = value.value
@@ -424,7 +431,7 @@ class _Planner:
             for name, step, optional in fields:
                 value = step(frame)
                 if optional:
-                    value = _required(name, value)
+                    value = required(name, value)
                     if not value.has_value:
                         continue
                     value = value.value
@@ -479,12 +486,14 @@ class _Planner:
                     slots[first], slots[second] = item
                 else:
                     slots[first] = item
+                if frame.cost > frame.limit:
+                    raise CostExceeded
                 if _holds(condition, frame) is False:
                     break
                 try:
                     slots[accu] = step(frame)
                 except EvalError as error:
-                    slots[accu] = error
+                    slots[accu] = error.with_traceback(None)  # else it would hold every frame that it has passed
             return result(frame)
 
         return run
@@ -520,7 +529,18 @@ class _Planner:
         return add
 
 
-def _required(name: Value, value: Value) -> Optional:
+def costs_selection(container: Optional, value: Value) -> int:
+    """What a selection from an optional costs: nothing if there is nothing."""
+    present = value.has_value if type(value) is Optional else container.has_value
+    return SELECT_COST if present else 0
+
+
+def required(name: Value, value: Value) -> Optional:
+    """The optional that an optional entry of a literal needs.
+
+    Raises:
+        EvalError: it is none.
+    """
     if type(value) is not Optional:
         raise EvalError(f"cannot initialize optional entry '{name}' from non-optional value {value}")
     return value

@@ -18,13 +18,15 @@ def field_reader(field: str, declared: FieldDeclaration | None) -> Read:
     """``value.field``."""
     key = declared.key if declared else field
     convert = declared.read if declared else None
+    nullable = declared is not None and declared.nullable
     find = optional_field_reader(field, declared)
 
     def read(value: Value) -> Value:
         if type(value) is dict:
             if key in value:
                 found = value[key]
-                return convert(found) if convert else found
+                if found is not None or not nullable:
+                    return convert(found) if convert else found
         elif type(value) is Optional:
             return find(value)
         raise EvalError(f"no such key: {field}")
@@ -36,6 +38,7 @@ def optional_field_reader(field: str, declared: FieldDeclaration | None) -> Call
     """``value.?field``; an optional is looked into."""
     key = declared.key if declared else field
     convert = declared.read if declared else None
+    nullable = declared is not None and declared.nullable
 
     def find(value: Value) -> Optional:
         if type(value) is Optional:
@@ -47,6 +50,8 @@ def optional_field_reader(field: str, declared: FieldDeclaration | None) -> Call
         if key not in value:
             return NONE
         found = value[key]
+        if found is None and nullable:
+            return NONE
         return Optional(convert(found) if convert else found)
 
     return find
@@ -55,12 +60,13 @@ def optional_field_reader(field: str, declared: FieldDeclaration | None) -> Call
 def field_presence(field: str, declared: FieldDeclaration | None) -> Callable[[Value], bool]:
     """``has(value.field)``."""
     key = declared.key if declared else field
+    nullable = declared is not None and declared.nullable
 
     def present(value: Value) -> bool:
         if type(value) is Optional:
             if not value.has_value:
                 return False
             value = value.value
-        return type(value) is dict and key_in(value, key)
+        return type(value) is dict and key_in(value, key) and not (nullable and value[key] is None)
 
     return present

@@ -25,8 +25,9 @@ _NANO = -9
 _MAX_INT64 = 2**63 - 1
 _MAX_INT64_DIGITS = 18
 _MAX_BINARY_DIGITS = 15
-_MAX_EXPONENT = 1000
-"""Upstream accepts any exponent of 32 bits; a number of a thousand digits is refused rather than computed with."""
+_MAX_EXPONENT = 200
+_MAX_DIGITS = 1000
+"""Upstream accepts any exponent of 32 bits and any number of digits; here sums cost 1, and must stay that cheap."""
 
 
 @total_ordering
@@ -150,10 +151,9 @@ def _short(digits: str, fraction: str, exponent: int, *, is_binary: bool) -> tup
 
 
 def _long(sign: int, digits: str, fraction: str, exponent: int, *, is_binary: bool) -> Amount:
-    try:
-        unscaled = int(digits + fraction)
-    except ValueError:  # more digits than Python reads at once
-        raise ValueError("unable to parse numeric part of quantity") from None
+    if len(digits) + len(fraction) > _MAX_DIGITS:
+        raise ValueError("unable to parse numeric part of quantity")
+    unscaled = int(digits + fraction)
     scale = -len(fraction)
     if is_binary:
         unscaled <<= exponent

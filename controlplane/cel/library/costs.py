@@ -17,12 +17,17 @@ __all__ = [
     "allocating",
     "nominal",
     "result_written",
+    "rewritten",
     "scanned",
     "scanning",
     "traversal",
     "walked",
     "walking",
 ]
+
+
+_FREE_CHARACTERS = 10_000
+"""Up to here a result costs what upstream says, which goes by the arguments alone."""
 
 
 def scanned(factor: int = 1, extra: int = 0) -> Callable[..., int]:
@@ -53,6 +58,21 @@ def result_written(result: Value, *_arguments: Value) -> int:
     return math.ceil(size_of(result) * 2 * STRING_FACTOR)
 
 
+def rewritten(factor: int) -> Callable[..., int]:
+    """Counted: as ``scanned``, and what a large result takes to write, which upstream gives away."""
+    walk = scanned(factor)
+
+    def cost(result: Value, first: Value, *_others: Value) -> int:
+        size = len(result)
+        return walk(None, first) + (math.ceil(size * STRING_FACTOR) if size > _FREE_CHARACTERS else 0)
+
+    return cost
+
+
+_WALKED = frozenset({str, bytes, list, dict})
+"""What is more than one piece."""
+
+
 def traversal(value: Value) -> int:
     """What it costs to look at all of a value: texts by their bytes, rounded down; the rest by the piece."""
     check_visits(value)
@@ -65,7 +85,10 @@ def traversal(value: Value) -> int:
         elif isinstance(current, bytes):
             total += int(len(current) * STRING_FACTOR)
         elif isinstance(current, list):
-            todo.extend(current)
+            if _WALKED.isdisjoint(map(type, current)):
+                total += len(current)
+            else:
+                todo.extend(current)
         elif isinstance(current, dict):
             todo.extend(current)
             todo.extend(current.values())

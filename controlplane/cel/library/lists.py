@@ -48,8 +48,10 @@ _COMPARABLE: tuple[tuple[str, Type], ...] = (
 _COMPARABLE_KINDS = frozenset(type_.kind for _, type_ in _COMPARABLE)
 _A, _T = param("A"), param("T")
 _LIST_T = list_of(_T)
-_MAX_DEPTH = 200
-"""Of lists within lists: an expression cannot nest them deeper."""
+_MAX_DEPTH = 2000
+"""Of lists within lists: neither expressions nor JSON documents nest them deeper."""
+_FLATTENING = 5
+"""How much more work an item of a flattened list is than one of a list that is copied."""
 
 
 def _is_sorted(values: list[Value]) -> bool:
@@ -107,6 +109,8 @@ _SUMS: tuple[tuple[str, Type, Callable[..., Value]], ...] = (
 
 
 def _index_of(values: list[Value], item: Value) -> int:
+    if type(item) in (int, str) and set(map(type, values)) <= {type(item)}:
+        return values.index(item) if item in values else -1
     return next((i for i, value in enumerate(values) if equal(value, item)), -1)
 
 
@@ -166,7 +170,7 @@ def _flatten(values: list[Value], depth: int = 1) -> list[Value]:
     for _ in range(min(depth, _MAX_DEPTH)):
         if not any(isinstance(value, list) for value in values):
             break
-        check_items(sum(len(value) if isinstance(value, list) else 1 for value in values))
+        check_items(_FLATTENING * sum(len(value) if isinstance(value, list) else 1 for value in values))
         values = list(chain.from_iterable(value if isinstance(value, list) else (value,) for value in values))
     return values
 
@@ -209,8 +213,10 @@ def _result_cost(result: Value, *_arguments: Value) -> int:
     return allocated(1, len(result))
 
 
-def _flatten_cost(_result: Value, values: list[Value], depth: int = 1) -> int:
-    return allocated(depth, len(values))
+def _flatten_cost(result: Value, values: list[Value], depth: int = 1) -> int:
+    """By what is given, as upstream; and by what is made, where that is much more."""
+    grown = len(result) // 4 if len(result) > max(1000, 2 * len(values)) else 0
+    return allocated(depth, len(values)) + grown
 
 
 def _self_compared(values: list[Value]) -> int:
@@ -314,6 +320,7 @@ _V0 = (
                 _slice,
                 member=True,
                 cost=_result_cost,
+                by_result=True,
                 estimate=_estimate_slice,
             ),
         ),
@@ -330,6 +337,7 @@ _V1 = (
                 _flatten,
                 member=True,
                 cost=_flatten_cost,
+                by_result=True,
                 estimate=_estimate_flatten,
             ),
             Overload(
@@ -339,6 +347,7 @@ _V1 = (
                 _flatten,
                 member=True,
                 cost=_flatten_cost,
+                by_result=True,
                 estimate=_estimate_flatten,
             ),
         ),
@@ -349,7 +358,11 @@ _V2 = (
     Function("@sortByAssociatedKeys", tuple(_sort_by_overload(type_) for _, type_ in _COMPARABLE)),
     Function(
         "lists.range",
-        (Overload("lists_range", (INT,), list_of(INT), _range, cost=_result_cost, estimate=_estimate_range),),
+        (
+            Overload(
+                "lists_range", (INT,), list_of(INT), _range, cost=_result_cost, estimate=_estimate_range, by_result=True
+            ),
+        ),
     ),
     Function(
         "reverse",
@@ -361,6 +374,7 @@ _V2 = (
                 _reverse,
                 member=True,
                 cost=_result_cost,
+                by_result=True,
                 estimate=_estimate_reverse,
             ),
         ),

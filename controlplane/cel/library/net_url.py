@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from controlplane.cel.library.go_text import go_quoted
 from controlplane.cel.library.netip import parse_any_address
+from controlplane.cel.limits import check_items
 from controlplane.cel.types import Type, object_type
 
 __all__ = ["URL", "is_request_uri", "parse_absolute_url", "parse_request_uri"]
@@ -21,17 +22,25 @@ __all__ = ["URL", "is_request_uri", "parse_absolute_url", "parse_request_uri"]
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_ESCAPES = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
 _PORT = re.compile(r"(?::[0-9]*)?")
 _USERINFO = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 
 _UNRESERVED = "A-Za-z0-9\\-_.~"
-_PATH_SAFE = re.compile(rf"[{_UNRESERVED}$&+,/:;=@]")
+_PATH_UNSAFE = re.compile(rf"[^{_UNRESERVED}$&+,/:;=@]+")
 _PATH_VALID = re.compile(rf"[{_UNRESERVED}$&+,/:;=@!'()*\[\]%]*")
-_FRAGMENT_SAFE = re.compile(rf"[{_UNRESERVED}$&+,/:;=?@!()*]")
+_FRAGMENT_UNSAFE = re.compile(rf"[^{_UNRESERVED}$&+,/:;=?@!()*]+")
 _FRAGMENT_VALID = re.compile(rf"[{_UNRESERVED}$&+,/:;=?@!()*'\[\]%]*")
-_HOST_SAFE = re.compile(rf"""[{_UNRESERVED}!$&'()*+,;=:\[\]<>"]""")
-_USER_SAFE = re.compile(rf"[{_UNRESERVED}$&+,;=]")
+_HOST = rf"""{_UNRESERVED}!$&'()*+,;=:\[\]<>\""""
+_HOST_UNSAFE = re.compile(f"[^{_HOST}]+")
+_HOST_NOTABLE = re.compile(rf"%.{{0,2}}|[^{_HOST}\x80-\U0010ffff]", re.DOTALL)
+"""Escapes, and what may not stand in a host."""
+_USER_UNSAFE = re.compile(rf"[^{_UNRESERVED}$&+,;=]+")
+
+
+_PAIRS = 50
+"""How much more work a parameter is than an item of a list; asking for them costs 1."""
 
 
 class URL:
@@ -83,20 +92,20 @@ class URL:
         if self.force_query or self.raw_query:
             text += "?" + self.raw_query
         if self.fragment:
-            text += "#" + _escaped_part(self.fragment, self.raw_fragment, _FRAGMENT_SAFE, _FRAGMENT_VALID)
+            text += "#" + _escaped_part(self.fragment, self.raw_fragment, _FRAGMENT_UNSAFE, _FRAGMENT_VALID)
         return text
 
     def _authority(self) -> str:
         if not (self.host or self.userinfo is not None or (self.scheme and self.path and not self.omit_host)):
             return ""
         user = "" if self.userinfo is None else self.userinfo + "@"
-        return f"//{user}{_escaped(self.host, _HOST_SAFE)}"
+        return f"//{user}{_escaped(self.host, _HOST_UNSAFE)}"
 
     @property
     def escaped_path(self) -> str:
         if self.path == "*":
             return "*"
-        return _escaped_part(self.path, self.raw_path, _PATH_SAFE, _PATH_VALID)
+        return _escaped_part(self.path, self.raw_path, _PATH_UNSAFE, _PATH_VALID)
 
     @property
     def hostname(self) -> str:
@@ -114,7 +123,12 @@ class URL:
 
     @property
     def query(self) -> dict[str, list[str]]:
-        """The parameters; pairs that cannot be read are left out."""
+        """The parameters; pairs that cannot be read are left out.
+
+        Raises:
+            CostExceeded: there are so many that it would take long.
+        """
+        check_items(_PAIRS * (self.raw_query.count("&") + 1))
         found: dict[str, list[str]] = {}
         for pair in self.raw_query.split("&"):
             if not pair or ";" in pair:
@@ -153,8 +167,10 @@ def parse_absolute_url(text: str) -> URL:
     Raises:
         ValueError: with Go's message.
     """
-    parse_request_uri(text)
-    head, _, fragment = text.partition("#")
+    url = parse_request_uri(text)
+    head, hash_, fragment = text.partition("#")
+    if not hash_ and not head.startswith("//"):
+        return url
     try:
         url = _parsed(head, via_request=False)
     except ValueError as error:
@@ -211,9 +227,9 @@ def _read_authority(url: URL, authority: str) -> None:
     if not _USERINFO.fullmatch(userinfo):
         raise ValueError("net/url: invalid userinfo")
     user, colon, password = userinfo.partition(":")
-    url.userinfo = _escaped(_unescaped(user), _USER_SAFE)
+    url.userinfo = _escaped(_unescaped(user), _USER_UNSAFE)
     if colon:
-        url.userinfo += ":" + _escaped(_unescaped(password), _USER_SAFE)
+        url.userinfo += ":" + _escaped(_unescaped(password), _USER_UNSAFE)
 
 
 def _host(host: str) -> str:
@@ -257,44 +273,43 @@ def _host_escape(escape: str) -> bool:
 def _zone_escape(escape: str) -> bool:
     """Zones may also escape what they could hold as it is, and spaces."""
     byte = int(escape[1:], 16)
-    return escape == "%25" or byte == 0x20 or (byte < 0x80 and _HOST_SAFE.match(chr(byte)) is not None)
+    return escape == "%25" or byte == 0x20 or (byte < 0x80 and not _HOST_UNSAFE.match(chr(byte)))
 
 
 def _unescaped(text: str, host_rule: Callable[[str], bool] | None = None) -> str:
     """``text`` without escapes; in a host (``host_rule``) not all may be escaped, and not all may stand as it is."""
-    i = 0
-    while host_rule and i < len(text):
-        char = text[i]
-        if char == "%":
-            escape = text[i : i + 3]
-            if not _ESCAPE.fullmatch(escape) or not host_rule(escape):
-                raise ValueError(f"invalid URL escape {go_quoted(escape)}")
-            i += 2
-        elif char < "\x80" and not _HOST_SAFE.match(char):
-            raise ValueError(f"invalid character {go_quoted(char)} in host name")
-        i += 1
+    if host_rule:
+        for found in _HOST_NOTABLE.finditer(text):
+            part = found[0]
+            if part[0] != "%":
+                raise ValueError(f"invalid character {go_quoted(part)} in host name")
+            if not _ESCAPE.fullmatch(part) or not host_rule(part):
+                raise ValueError(f"invalid URL escape {go_quoted(part)}")
     bad = _BAD_ESCAPE.search(text)
     if bad:
         raise ValueError(f"invalid URL escape {go_quoted(text[bad.start() : bad.start() + 3])}")
-    return _decoded(text) if "%" in text else text
+    return _decoded(text)
 
 
 def _decoded(text: str) -> str:
-    data = text.encode("utf-8", "surrogateescape")
-    parts = data.split(b"%")
-    joined = parts[0] + b"".join(bytes([int(part[:2], 16)]) + part[2:] for part in parts[1:])
-    return joined.decode("utf-8", "surrogateescape")
-
-
-def _escaped(text: str, safe: re.Pattern[str]) -> str:
-    if all(map(safe.match, text)):
+    if "%" not in text:
         return text
-    return "".join(
-        char if safe.match(char) else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogateescape"))
-        for char in text
-    )
+    data = _ESCAPES.sub(_bytes_of, text.encode("utf-8", "surrogateescape"))
+    return data.decode("utf-8", "surrogateescape")
 
 
-def _escaped_part(text: str, raw: str, safe: re.Pattern[str], valid: re.Pattern[str]) -> str:
+def _bytes_of(escapes: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(escapes[0].replace(b"%", b"").decode("ascii"))
+
+
+def _escaped(text: str, unsafe: re.Pattern[str]) -> str:
+    return unsafe.sub(_escapes_of, text)
+
+
+def _escapes_of(chars: re.Match[str]) -> str:
+    return "%" + chars[0].encode("utf-8", "surrogateescape").hex("%").upper()
+
+
+def _escaped_part(text: str, raw: str, unsafe: re.Pattern[str], valid: re.Pattern[str]) -> str:
     """As it was given where that is a valid escaping, else escaped anew."""
-    return raw if raw and valid.fullmatch(raw) else _escaped(text, safe)
+    return raw if raw and valid.fullmatch(raw) else _escaped(text, unsafe)

@@ -10,7 +10,7 @@ import math
 from controlplane.cel.errors import EvalError
 from controlplane.cel.estimates import STRING_FACTOR, UNBOUNDED, Bounds, CallEstimate, Operand, fixed
 from controlplane.cel.functions import Function, Library, Overload
-from controlplane.cel.library.costs import result_written, scanned, scanning, walked, walking
+from controlplane.cel.library.costs import result_written, rewritten, scanned, scanning, walked, walking
 from controlplane.cel.library.strings_format import FORMAT, FORMAT_PLAIN
 from controlplane.cel.limits import check_characters
 from controlplane.cel.types import INT, STRING, list_of
@@ -205,8 +205,9 @@ _V0 = (
                 STRING,
                 _replace,
                 member=True,
-                cost=scanned(2),
+                cost=rewritten(2),
                 estimate=_estimate_replace,
+                by_result=True,
             ),
             Overload(
                 "string_replace_string_string_int",
@@ -214,8 +215,9 @@ _V0 = (
                 STRING,
                 _replace,
                 member=True,
-                cost=scanned(2),
+                cost=rewritten(2),
                 estimate=_estimate_replace,
+                by_result=True,
             ),
         ),
     ),
@@ -269,7 +271,14 @@ _V0 = (
         "join",
         (
             Overload(
-                "list_join", (_STRINGS,), STRING, _join, member=True, cost=result_written, estimate=_estimate_join
+                "list_join",
+                (_STRINGS,),
+                STRING,
+                _join,
+                member=True,
+                cost=result_written,
+                estimate=_estimate_join,
+                by_result=True,
             ),
             Overload(
                 "list_join_string",
@@ -279,6 +288,7 @@ _V0 = (
                 member=True,
                 cost=result_written,
                 estimate=_estimate_join,
+                by_result=True,
             ),
         ),
     ),

@@ -20,6 +20,7 @@ __all__ = [
     "contained",
     "contained_estimate",
     "equality_estimate",
+    "joined_surcharge",
     "list_added_estimate",
     "listed",
     "listed_estimate",
@@ -108,6 +109,11 @@ def added_estimate(left: Operand, right: Operand) -> CallEstimate:
     """The same, before."""
     size = left.size.plus(right.size)
     return CallEstimate(size.scaled(STRING_FACTOR), size)
+
+
+def joined_surcharge(length: int) -> int:
+    """What joining lists costs beyond 1: nothing upstream, which does not copy them."""
+    return 0 if length <= 64 else length // 8 if length <= 10_000 else length // 2
 
 
 def list_added_estimate(left: Operand, right: Operand) -> CallEstimate:

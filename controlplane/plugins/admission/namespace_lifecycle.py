@@ -67,9 +67,13 @@ class _Lifecycle:
             entry = await storage.get(Key("", name), ANY)
         except StorageError:  # not in memory, or memory cannot answer
             entry = await self._find_stored(storage, name)
-        terminating = await self._is_terminating(storage, name, entry)
+        known = self._terminating.get(name)
+        if known is not None and known[0] == entry.mod_revision:
+            terminating = known[1]
+        else:
+            terminating = await self._read_terminating(storage, name, entry)
         if not terminating and name in self._deleted_at and self._deleted_lately(name):
-            terminating = await self._is_terminating(storage, name, await self._find_stored(storage, name))
+            terminating = await self._read_terminating(storage, name, await self._find_stored(storage, name))
         if terminating:
             raise _refusal(attributes)
 
@@ -79,10 +83,8 @@ class _Lifecycle:
         except StorageError as error:
             raise translate(error, _NAMESPACES, name, "get") from error
 
-    async def _is_terminating(self, storage: Storage, name: str, entry: Entry) -> bool:
-        known = self._terminating.get(name)
-        if known is not None and known[0] == entry.mod_revision:
-            return known[1]
+    async def _read_terminating(self, storage: Storage, name: str, entry: Entry) -> bool:
+        """Whether an entry's namespace is going; remembered for that revision."""
         try:
             obj = await storage.decode(entry, "v1")
         except StorageError as error:

@@ -1,7 +1,7 @@
-"""Reviews of access: what the server's own authorizers say to a question.
+"""Access reviews: whether somebody may do something, as the server's own authorizers see it.
 
-Source: kubernetes' ``pkg/registry/authorization`` (subjectaccessreview, selfsubjectaccessreview,
-localsubjectaccessreview, util/helpers.go).
+Source: kubernetes' ``pkg/registry/authorization/{subject,localsubject,selfsubject}accessreview`` and, for how a review
+becomes attributes, ``pkg/registry/authorization/util/helpers.go``.
 """
 
 from __future__ import annotations
@@ -17,86 +17,78 @@ from controlplane.apimachinery.status import invalid
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision
 from controlplane.apiserver.endpoints.calls import Call
+from controlplane.plugins.calls.api import CallServices
 
-__all__ = ["AccessReviews", "SelfAccessReviews"]
+__all__ = ["AccessReviews", "access_reviews", "oneself", "subject_of"]
+
+WhoOf = Callable[[Obj, Call], UserInfo]
+"""Whose access a review is about, from its spec and the call."""
+
+
+def subject_of(spec: Obj, _call: Call) -> UserInfo:
+    """Whom the spec names."""
+    return UserInfo(
+        name=spec.get("user") or "",
+        uid=spec.get("uid") or "",
+        groups=tuple(spec.get("groups") or ()),
+        extra={key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()},
+    )
+
+
+def oneself(_spec: Obj, call: Call) -> UserInfo:
+    """Who asks."""
+    return call.user
+
+
+def access_reviews(resource: Resource, who: WhoOf) -> Callable[[CallServices], AccessReviews]:
+    """Makes the answerer of one kind of review. ``who``: whose access it is about."""
+    return lambda services: AccessReviews(resource, services.authorizer, who)
 
 
 class AccessReviews:
-    """Answers reviews of ``kind`` about the user that they name."""
+    """Answers reviews of one kind. ``who``: whose access they are about."""
 
-    __slots__ = ("_authorizer", "_kind")
+    __slots__ = ("_authorizer", "_resource", "_who")
 
-    def __init__(self, kind: Resource, authorizer: Authorizer) -> None:
-        self._kind, self._authorizer = kind, authorizer
+    def __init__(self, resource: Resource, authorizer: Authorizer, who: WhoOf) -> None:
+        self._resource, self._authorizer, self._who = resource, authorizer, who
 
     async def answer(self, obj: Obj, call: Call) -> Obj:
-        """See ``Answerer``; 422 for a question that is none. What keeps an authorizer from deciding is no error: the
-        status says it."""
-        errors = self._kind.strategy.validate(obj)
+        """See ``Answerer``. An authorizer that fails is no error: the status says so."""
+        errors = [error for error in self._resource.strategy.validate(obj) if error is not None]
         if errors:
-            raise invalid(self._kind.group, "", "", errors)
+            raise invalid(self._resource.group, "", "", errors)
         await call.admit(deepcopy(obj))
-        attributes, notes = _asked(obj["spec"], self._user(obj["spec"], call))
-        decision, reason, failure = Decision.NO_OPINION, "", ""
+        attributes, notes = _attributes(obj["spec"], self._who(obj["spec"], call))
         try:
             decision, reason = await self._authorizer.authorize(attributes)
-        except Exception as error:  # noqa: BLE001  # the answer says it
-            failure = str(error)
+        except Exception as error:  # noqa: BLE001  # what keeps an authorizer from deciding is what was asked for
+            decision, reason = Decision.NO_OPINION, ""
+            notes.insert(0, str(error))
         status: Obj = {"allowed": decision is Decision.ALLOW}
         if decision is Decision.DENY:
             status["denied"] = True
         if reason:
             status["reason"] = reason
-        notes = [failure, *notes] if failure else notes
         if notes:
             status["evaluationError"] = "; ".join(notes)
         obj["status"] = status
         return obj
 
-    def _user(self, spec: Obj, _call: Call) -> UserInfo:
-        return UserInfo(
-            name=spec.get("user") or "",
-            uid=spec.get("uid") or "",
-            groups=tuple(spec.get("groups") or ()),
-            extra={key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()},
-        )
 
-
-class SelfAccessReviews(AccessReviews):
-    """Answers reviews about the user who asks."""
-
-    __slots__ = ()
-
-    def _user(self, _spec: Obj, call: Call) -> UserInfo:
-        return call.user
-
-
-def _asked(spec: Obj, user: UserInfo) -> tuple[Attributes, list[str]]:
-    """What is asked, and what of it is ignored."""
+def _attributes(spec: Obj, user: UserInfo) -> tuple[Attributes, list[str]]:
+    """What is asked, as an authorizer sees a request for it, and what of it had to be left out."""
     resource = spec.get("resourceAttributes")
     if resource is None:
         path = spec["nonResourceAttributes"]
         return Attributes(user, path.get("verb") or "", is_resource=False, path=path.get("path") or ""), []
+    selectors: dict[str, str] = {}
     notes: list[str] = []
-
-    def selector(name: str, parse: Callable[[str], object], build: Callable[[list[Obj]], tuple[object, bool]]) -> str:
-        given = resource.get(name) or {}
-        read: object = ""
-        whole = True
-        if given.get("requirements"):
-            read, whole = build(given["requirements"])
-        elif given.get("rawSelector"):
-            try:
-                read = parse(given["rawSelector"])
-            except SelectorError:
-                whole = False
+    for name, read in (("fieldSelector", _field_selector), ("labelSelector", _label_selector)):
+        selectors[name], whole = read(resource.get(name) or {})
         if not whole:
-            partially = "partially " if str(read) else ""
+            partially = "partially " if selectors[name] else ""
             notes.append(f"spec.resourceAttributes.{name} {partially}ignored due to parse error")
-        return str(read)
-
-    field_selector = selector("fieldSelector", parse_field_selector, _field_selector)
-    label_selector = selector("labelSelector", parse_label_selector, _label_selector)
     attributes = Attributes(
         user,
         resource.get("verb") or "",
@@ -106,8 +98,8 @@ def _asked(spec: Obj, user: UserInfo) -> tuple[Attributes, list[str]]:
         subresource=resource.get("subresource") or "",
         namespace=resource.get("namespace") or "",
         name=resource.get("name") or "",
-        field_selector=field_selector,
-        label_selector=label_selector,
+        field_selector=selectors["fieldSelector"],
+        label_selector=selectors["labelSelector"],
     )
     return attributes, notes
 
@@ -116,21 +108,40 @@ _FIELD_OPERATORS = {"In": "=", "NotIn": "!="}
 _LABEL_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
 
-def _field_selector(requirements: list[Obj]) -> tuple[FieldSelector, bool]:
-    """Those that can be told as a selector, and whether they are all. To leave one out asks for more, not for less."""
+def _field_selector(given: Obj) -> tuple[str, bool]:
+    """The selector as a text, and whether that is all of it. What is left out makes the question a wider one."""
+    requirements = given.get("requirements") or []
     read = [
-        FieldRequirement(given["key"], _FIELD_OPERATORS[given["operator"]], given["values"][0])
-        for given in requirements
-        if given["operator"] in _FIELD_OPERATORS and len(given.get("values") or ()) == 1
+        FieldRequirement(requirement["key"], _FIELD_OPERATORS[requirement["operator"]], requirement["values"][0])
+        for requirement in requirements
+        if requirement["operator"] in _FIELD_OPERATORS and len(requirement.get("values") or ()) == 1
     ]
-    return FieldSelector(tuple(read)), len(read) == len(requirements)
+    if not requirements:
+        return _raw(given, parse_field_selector)
+    return str(FieldSelector(tuple(read))), len(read) == len(requirements)
 
 
-def _label_selector(requirements: list[Obj]) -> tuple[LabelSelector, bool]:
+def _label_selector(given: Obj) -> tuple[str, bool]:
     """As ``_field_selector``."""
+    requirements = given.get("requirements") or []
     read = [
-        Requirement(given["key"], _LABEL_OPERATORS[given["operator"]], tuple(sorted(set(given.get("values") or ()))))
-        for given in requirements
-        if given["operator"] in _LABEL_OPERATORS
+        Requirement(
+            requirement["key"],
+            _LABEL_OPERATORS[requirement["operator"]],
+            tuple(sorted(set(requirement.get("values") or ()))),
+        )
+        for requirement in requirements
+        if requirement["operator"] in _LABEL_OPERATORS
     ]
-    return LabelSelector(tuple(read)), len(read) == len(requirements)
+    if not requirements:
+        return _raw(given, parse_label_selector)
+    return str(LabelSelector(tuple(read))), len(read) == len(requirements)
+
+
+def _raw(given: Obj, parse: Callable[[str], object]) -> tuple[str, bool]:
+    text: str = given.get("rawSelector") or ""
+    try:
+        parse(text)
+    except SelectorError:
+        return "", False
+    return text, True

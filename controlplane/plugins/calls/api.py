@@ -10,7 +10,6 @@ from controlplane.apiserver.authentication.serviceaccounts.config import Service
 from controlplane.apiserver.authentication.serviceaccounts.issuer import TokenIssuer
 from controlplane.apiserver.authentication.tokens import TokenUnion
 from controlplane.apiserver.authorization.api import Authorizer
-from controlplane.apiserver.authorization.rules import RuleResolver
 from controlplane.apiserver.endpoints.calls import Answerer, CallKey
 from controlplane.base.clock import Clock
 from controlplane.storage.api import Storage
@@ -21,13 +20,12 @@ __all__ = ["CallDescriptor", "CallServices"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallServices:
     """``storage_of`` finds the storage of a served resource by group and plural, None if it is not served now.
-    ``rules`` lists what ``authorizer`` allows. ``tokens`` knows whose a token is; ``issuer`` gives tokens."""
+    ``tokens`` knows whose a token is; ``issuer`` gives tokens."""
 
     tokens: TokenUnion
     issuer: TokenIssuer
     service_accounts: ServiceAccountConfig
     authorizer: Authorizer
-    rules: RuleResolver
     storage_of: Callable[[str, str], Storage | None]
     clock: Clock
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from controlplane.apis.authentication.user_info import GROUP
-from controlplane.apis.authorization.access import GROUP as ACCESS_GROUP
 from controlplane.apis.authorization.localsubjectaccessreviews import LOCAL_SUBJECT_ACCESS_REVIEWS
 from controlplane.apis.authorization.selfsubjectaccessreviews import SELF_SUBJECT_ACCESS_REVIEWS
+from controlplane.apis.authorization.selfsubjectrulesreviews import SELF_SUBJECT_RULES_REVIEWS
 from controlplane.apis.authorization.subjectaccessreviews import SUBJECT_ACCESS_REVIEWS
 from controlplane.apiserver.endpoints.calls import CallKey
-from controlplane.plugins.calls.access_reviews import AccessReviews, SelfAccessReviews
+from controlplane.plugins.calls.access_reviews import access_reviews, oneself, subject_of
 from controlplane.plugins.calls.api import CallDescriptor
 from controlplane.plugins.calls.rules_reviews import RulesReviews
 from controlplane.plugins.calls.self_subject_reviews import SelfSubjectReviews
@@ -24,16 +24,16 @@ CALLS: tuple[CallDescriptor, ...] = (
     ),
     CallDescriptor(CallKey(GROUP, "tokenreviews"), lambda s: TokenReviews(s.tokens, s.service_accounts.own_audiences)),
     CallDescriptor(CallKey(GROUP, "selfsubjectreviews"), lambda s: SelfSubjectReviews(clock=s.clock)),
-    CallDescriptor(
-        CallKey(ACCESS_GROUP, "subjectaccessreviews"), lambda s: AccessReviews(SUBJECT_ACCESS_REVIEWS, s.authorizer)
+    *(
+        CallDescriptor(CallKey(resource.group, resource.plural), access_reviews(resource, who))
+        for resource, who in (
+            (SUBJECT_ACCESS_REVIEWS, subject_of),
+            (LOCAL_SUBJECT_ACCESS_REVIEWS, subject_of),
+            (SELF_SUBJECT_ACCESS_REVIEWS, oneself),
+        )
     ),
     CallDescriptor(
-        CallKey(ACCESS_GROUP, "localsubjectaccessreviews"),
-        lambda s: AccessReviews(LOCAL_SUBJECT_ACCESS_REVIEWS, s.authorizer),
+        CallKey(SELF_SUBJECT_RULES_REVIEWS.group, SELF_SUBJECT_RULES_REVIEWS.plural),
+        lambda s: RulesReviews(s.authorizer),
     ),
-    CallDescriptor(
-        CallKey(ACCESS_GROUP, "selfsubjectaccessreviews"),
-        lambda s: SelfAccessReviews(SELF_SUBJECT_ACCESS_REVIEWS, s.authorizer),
-    ),
-    CallDescriptor(CallKey(ACCESS_GROUP, "selfsubjectrulesreviews"), lambda s: RulesReviews(s.rules)),
 )

@@ -155,6 +155,19 @@ def test_a_watch_over_a_websocket_is_messages(tmp_path: Path) -> None:
     scenario(tmp_path, play)
 
 
+def test_a_review_is_asked_and_answered(tmp_path: Path) -> None:
+    async def play(client: ProtobufClient, _plane: Plane) -> None:
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+        answer = await client.send("POST", path, review, "authentication_SelfSubjectReview")
+        assert (answer.status, answer.api_version, answer.kind) == (201, review["apiVersion"], review["kind"])
+        user = answer.json("authentication_SelfSubjectReview")["status"]["userInfo"]
+        assert "system:masters" in user["groups"]
+        assert all(isinstance(values, list) for values in user["extra"].values())
+
+    scenario(tmp_path, play)
+
+
 def test_discovery(tmp_path: Path) -> None:
     async def play(client: ProtobufClient, plane: Plane) -> None:
         for path, api_version, kind in (
@@ -261,8 +274,8 @@ def test_custom_resources_have_no_protobuf_but_their_definitions_do(tmp_path: Pa
         ),
         pytest.param(
             wrap("v1", "Secret", b""),
-            'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (ConfigMap): unknown '
-            "conversion",
+            'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): '
+            "unknown conversion",
             id="another kind",
         ),
     ],

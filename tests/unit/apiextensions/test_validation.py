@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from controlplane.apiextensions.definition.resource import DEFINITIONS
-from controlplane.apiextensions.definition.warnings import RULES_NOT_ENFORCED
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.decode import Decoder
+from controlplane.apimachinery.validation.strategy import creation_errors
+from controlplane.apimachinery.validation.strategy import update_errors as update_errors_of
 from tests.custom_resources import definition, real_definitions
 
 ROOT = "spec.validation.openAPIV3Schema"
@@ -30,7 +31,7 @@ def errors(crd: Obj) -> list[str]:
     """What is wrong with a new definition."""
     obj = decoded(crd)
     DEFINITIONS.strategy.prepare_for_create(obj)
-    return [str(error) for error in DEFINITIONS.strategy.validate(obj)]
+    return [str(error) for error in creation_errors(DEFINITIONS, obj)]
 
 
 def with_schema(schema: Obj) -> Obj:
@@ -125,7 +126,7 @@ def updated(change: Obj, *, established: bool) -> list[str]:
         inner[last] = value
     DEFINITIONS.strategy.prepare_for_update(new, old)
     assert new["metadata"]["generation"] == 2
-    return [error.field for error in DEFINITIONS.strategy.validate_update(new, old)]
+    return [error.field for error in update_errors_of(DEFINITIONS, new, old)]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_a_storage_version_is_remembered_until_it_is_taken_from_the_status() -> 
     new["spec"]["versions"][0]["name"] = "v2"
     DEFINITIONS.strategy.prepare_for_update(new, old)
     assert new["status"]["storedVersions"] == ["v1", "v2"]
-    (error,) = DEFINITIONS.strategy.validate_update(new, old)
+    (error,) = update_errors_of(DEFINITIONS, new, old)
     assert (error.field, error.value) == ("status.storedVersions[0]", "v1")
 
 
@@ -159,10 +160,10 @@ def test_warnings() -> None:
     rule = {"x-kubernetes-validations": [{"rule": "true"}]}
     crd = with_field({"type": "string", "format": "bogus", **rule})
     new = decoded(crd)
-    assert DEFINITIONS.strategy.warnings(new) == ['unrecognized format "bogus"', RULES_NOT_ENFORCED]
+    assert DEFINITIONS.strategy.warnings(new) == ['unrecognized format "bogus"']
     again = DEFINITIONS.strategy.update_warnings
     assert again is not None
-    assert again(new, new) == [RULES_NOT_ENFORCED]
+    assert again(new, new) == []
 
 
 def with_webhook(**client_config: Any) -> Obj:
@@ -215,9 +216,7 @@ def update_errors(old: Obj, new: Obj) -> list[str]:
     old["status"] = new["status"] = {"conditions": established, "storedVersions": ["v1"]}
     for obj in (old, new):
         obj["metadata"] |= {"uid": "u", "resourceVersion": "1"}
-    validate = DEFINITIONS.strategy.validate_update
-    assert validate is not None
-    return [str(error) for error in validate(new, old)]
+    return [str(error) for error in update_errors_of(DEFINITIONS, new, old)]
 
 
 def test_a_bundle_that_cannot_be_read_may_stay_but_not_come() -> None:
@@ -249,3 +248,15 @@ def test_a_bound_of_zero_is_a_keyword_too() -> None:
     root = {"type": "object", "properties": {"metadata": {"type": "object", "minProperties": 0}}}
     (error,) = errors(with_schema(root))
     assert "must not specify anything other than name and generateName" in error
+
+
+def test_rules_of_a_schema_that_has_not_changed_are_not_looked_at_again() -> None:
+    def with_rule(rule: str, **more: Any) -> Obj:
+        inner = {"type": "array", "items": {"type": "string"}, "x-kubernetes-validations": [{"rule": rule}]}
+        return with_schema({"type": "object", "properties": {"a": inner}, **more})
+
+    costly = "self.all(x, self.all(y, x == y))"
+    assert len(errors(with_rule(costly))) == 3
+    assert update_errors(with_rule(costly), with_rule(costly)) == []
+    assert len(update_errors(with_rule(costly), with_rule(costly, description="new"))) == 3
+    assert len(update_errors(with_rule("true"), with_rule(costly))) == 3

@@ -15,7 +15,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.schema_defaults import has_unpruned_defaults
 from controlplane.apimachinery.schema.structural import structural_errors, unsupported_keyword
 
-__all__ = ["TYPES", "Strictness", "schemas_of", "some_schema", "strictness_of_update", "walk_schema"]
+__all__ = ["TYPES", "Strictness", "known_schemas", "schemas_of", "some_schema", "strictness_of_update", "walk_schema"]
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 """What ``type`` may be in a schema."""
@@ -24,7 +24,9 @@ TYPES = ("array", "boolean", "integer", "number", "object", "string")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strictness:
     """Which rules hold. ``immutable_names``: the definition is established. ``allow_bad_ca_bundle``: a CA bundle that
-    cannot be read is no error. ``crowded_fields``: versions (``""``: all) that may keep too many selectable fields."""
+    cannot be read is no error. ``crowded_fields``: versions (``""``: all) that may keep too many selectable fields.
+    ``known_schemas``: versions (``""``: all) whose schema is as it was, so that its expressions are known to be good.
+    ``expressions``: those of the schema at hand are looked at."""
 
     review_versions: bool = True
     immutable_names: bool = False
@@ -36,6 +38,8 @@ class Strictness:
     list_map_keys: bool = True
     allow_bad_ca_bundle: bool = True
     crowded_fields: frozenset[str] = frozenset()
+    known_schemas: frozenset[str] = frozenset()
+    expressions: bool = True
 
 
 def schemas_of(folded: Obj) -> Iterator[Obj]:
@@ -85,6 +89,7 @@ def strictness_of_update(old: Obj, old_folded: Obj, folded: Obj) -> Strictness:
         pruned_defaults=not any(has_unpruned_defaults(s) for s in schemas_of(old_folded)),
         allow_bad_ca_bundle=not is_true(old, "Established") or _has_bad_ca_bundle(conversion),
         crowded_fields=frozenset(_crowded(old_folded, folded)),
+        known_schemas=frozenset(known_schemas(old_folded, folded)),
     )
 
 
@@ -122,4 +127,15 @@ def _crowded(old: Obj, new: Obj) -> Iterator[str]:
     for version in new.get("versions") or ():
         before = versions.get(version.get("name"))
         if before is not None and kept(before, version):
+            yield version["name"]
+
+
+def known_schemas(old: Obj, new: Obj) -> Iterator[str]:
+    """Versions whose schemas have not changed; upstream, too, does not hold the cost of their rules against them."""
+    if old.get("validation") == new.get("validation"):
+        yield ""
+    versions = {version.get("name"): version for version in old.get("versions") or ()}
+    for version in new.get("versions") or ():
+        before = versions.get(version.get("name"))
+        if before is not None and before.get("schema") == version.get("schema"):
             yield version["name"]

@@ -92,8 +92,10 @@ class Updater:
 
     def update(self, live: Obj, new: Obj, version: str, managers: Managers, manager: Manager) -> Managers:
         """Ownership after ``manager`` wrote ``new`` over ``live``, both in ``version``. ``managers`` is not changed."""
-        changes = self._changes(Versioned(live, version), Versioned(new, version), version)
+        changes = compare(live, new, self.types[version], self._ignored[version])
         mine = union(changes.modified, changes.added)
+        if not managers:  # a new object, nearly always
+            return {manager: OwnedSet(mine, version, applied=False)} if mine else {}
         before = managers.get(manager)
         if before is not None:
             managers = {name: owned for name, owned in managers.items() if name != manager}

@@ -17,11 +17,11 @@ from controlplane.apimachinery.user import UserInfo
 from controlplane.apimachinery.validation.field import go_quoted
 from controlplane.apis.rbac.rules import GROUP
 from controlplane.apiserver.authorization.api import Attributes, Decision
-from controlplane.apiserver.authorization.rules import UserRules
+from controlplane.apiserver.authorization.rules import Rules, aggregated, rules_of
 from controlplane.plugins.authorization.rbac.bindings import RoleRef
 from controlplane.plugins.authorization.rbac.index import RoleIndex
 
-__all__ = ["RBACAuthorizer", "joined"]
+__all__ = ["RBACAuthorizer"]
 
 _Answer = tuple[Decision, str]
 _Candidates = tuple[tuple[frozenset[str] | None, _Answer], ...]
@@ -62,7 +62,7 @@ class RBACAuthorizer:
                 return answer
         raise AssertionError("the last candidate is for any name")
 
-    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
+    async def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """See ``RuleResolver``."""
         rules: list[PolicyRule] = []
         errors: list[str] = []
@@ -71,7 +71,7 @@ class RBACAuthorizer:
                 errors.append(_missing(given.role))
             else:
                 rules += given.rules
-        return UserRules(tuple(rules), error=joined(errors))
+        return rules_of(rules, error=aggregated(errors))
 
     def _candidates(self, a: Attributes) -> Iterator[tuple[frozenset[str] | None, _Answer]]:
         errors: list[str] = []
@@ -85,7 +85,7 @@ class RBACAuthorizer:
                     yield names, (Decision.ALLOW, f"RBAC: allowed by {given.source}")
                     if names is None:
                         return
-        yield None, (Decision.NO_OPINION, f"RBAC: {joined(errors)}" if errors else "")
+        yield None, (Decision.NO_OPINION, f"RBAC: {aggregated(errors)}" if errors else "")
 
 
 def _concerns(rule: PolicyRule, a: Attributes) -> bool:
@@ -96,9 +96,3 @@ def _concerns(rule: PolicyRule, a: Attributes) -> bool:
 
 def _missing(role: RoleRef) -> str:
     return f"{role.kind.lower()}.{GROUP} {go_quoted(role.key.name)} not found"
-
-
-def joined(errors: list[str]) -> str:
-    """Several errors as Go's aggregate prints them: each once, in brackets if there are more than one."""
-    texts = list(dict.fromkeys(errors))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

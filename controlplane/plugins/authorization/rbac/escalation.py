@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.apimachinery.identity import GroupResource, Obj
-from controlplane.apimachinery.policy_rule import PolicyRule
+from controlplane.apimachinery.policy_rule import ALL, PolicyRule
 from controlplane.apimachinery.status import forbidden, not_found, timeout, unknown_error
 from controlplane.apimachinery.user import MASTERS_GROUP
 from controlplane.apimachinery.validation.field import go_quoted
@@ -24,9 +24,8 @@ from controlplane.apis.rbac.rules import GROUP
 from controlplane.apiserver.admission.api import Attributes, Guard
 from controlplane.apiserver.authorization.api import Attributes as Question
 from controlplane.apiserver.authorization.api import Authorizer, Decision
-from controlplane.apiserver.authorization.rules import EVERYTHING
+from controlplane.apiserver.authorization.rules import aggregated
 from controlplane.base import logs
-from controlplane.plugins.authorization.rbac.authorizer import joined
 from controlplane.plugins.authorization.rbac.bindings import CLUSTER_ROLE, ROLE, role_ref
 from controlplane.plugins.authorization.rbac.covers import described, quoted_list, uncovered
 from controlplane.plugins.authorization.rbac.index import RoleIndex
@@ -35,6 +34,7 @@ __all__ = ["EscalationGuards"]
 
 log = logs.get(__name__)
 
+_EVERYTHING = (PolicyRule((ALL,), (ALL,), (ALL,)), PolicyRule((ALL,), non_resource_urls=(ALL,)))
 _RESOURCE = {ROLE: ROLES.plural, CLUSTER_ROLE: CLUSTER_ROLES.plural}
 
 
@@ -60,7 +60,7 @@ class EscalationGuards:
         await self._be_current()
         self._require_all(a, tuple(map(PolicyRule.of_object, a.obj.get("rules") or ())))
         # an aggregated role takes in any rules, and holds others off from taking them out
-        if (_is_aggregated(a.obj) or _is_aggregated(a.old or {})) and self._missing(a, EVERYTHING):
+        if (_is_aggregated(a.obj) or _is_aggregated(a.old or {})) and self._missing(a, _EVERYTHING):
             raise forbidden(a.resource.gr, a.name, "must have cluster-admin privileges to use the aggregationRule")
 
     async def _guard_binding(self, a: Attributes, _request_name: str) -> None:
@@ -113,7 +113,7 @@ class EscalationGuards:
             if given.rules is None
         ]
         if unresolved:
-            why += f"; resolution errors: [{joined(unresolved)}]"
+            why += f"; resolution errors: [{aggregated(unresolved)}]"
         raise forbidden(a.resource.gr, a.name, why)
 
     def _missing(self, a: Attributes, wanted: tuple[PolicyRule, ...]) -> list[PolicyRule]:

@@ -10,7 +10,7 @@ import pytest
 from cryptography.x509.oid import NameOID
 
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.authentication import x509
+from controlplane.apiserver.authentication import leaves
 from controlplane.apiserver.authentication.api import CREDENTIAL_ID
 from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.apiserver.authentication.x509 import X509Authenticator
@@ -129,13 +129,13 @@ def test_a_certificate_that_cannot_be_read_is_refused() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(x509, "KNOWN_LIMIT", 2)
+    monkeypatch.setattr(leaves, "KNOWN_LIMIT", 2)
     authenticator = X509Authenticator(OWN)
     for name in ("a", "b", "c"):
         user = run(authenticator.authenticate(request(der=certs.client(name).der)))
         assert user is not None
         assert user.name == name
-    assert len(authenticator._known) == 1
+    assert len(authenticator._leaves._known) == 1
 
 
 def test_a_pool_reads_bundles(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from controlplane.cel.library.amount import Amount, parse_amount
         ("1E", 10**18, 1e18),
         ("100E", None, 1e20),
         ("16Ei", None, 9223372036854775807.0),
-        ("1e1000", None, float("inf")),
+        ("1e200", None, 1e200),
         ("1e-9", None, 1e-9),
     ],
 )
@@ -46,7 +46,7 @@ def test_whether_it_is_an_integer(text: str, int64: int | None, approximate: flo
         ("10Mo", "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"),
         ("1,3G", "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"),
         ("10Mm", "unable to parse quantity's suffix"),
-        ("1e99999", "unable to parse quantity's suffix"),
+        ("1e201", "unable to parse quantity's suffix"),
         ("9" * 10000, "unable to parse numeric part of quantity"),
     ],
 )

@@ -13,7 +13,7 @@ from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
 from controlplane.apis.rbac.rolebindings import ROLE_BINDINGS
 from controlplane.apis.rbac.roles import ROLES
 from controlplane.controllers.builtin import BUILTIN as CONTROLLERS
-from controlplane.controllers.descriptor import DISCOVERY_RULES
+from controlplane.controllers.descriptor import DISCOVERY_RULES, ControllerDescriptor
 from controlplane.plugins.authorization.bootstrap.controllers import CONTROLLER_RULES
 from controlplane.plugins.authorization.bootstrap.merge import merged_binding, merged_role, refers_elsewhere
 from controlplane.plugins.authorization.bootstrap.policy import AUTOUPDATE, Binding, Role, group, rule, user
@@ -35,9 +35,10 @@ def test_every_object_is_valid_and_every_binding_has_its_role() -> None:
 
 
 @pytest.mark.parametrize("controller", [c for c in CONTROLLERS if c.account], ids=lambda c: c.name)
-def test_each_controller_may_do_its_work_by_its_role(controller: object) -> None:
-    account, rules = controller.account, controller.rules  # type: ignore[attr-defined]
-    assert uncovered(CONTROLLER_RULES[account], rules) == []
+def test_each_controller_may_do_its_work_by_its_role(controller: ControllerDescriptor) -> None:
+    policy = bootstrap_policy(accounts={controller.account: controller.rules})
+    role = next(role for role in policy.roles if role.name == f"system:controller:{controller.account}")
+    assert uncovered(role.rules, controller.rules) == []
     discovery = next(role for role in bootstrap_policy().roles if role.name == "system:discovery")
     assert uncovered(discovery.rules, DISCOVERY_RULES) == [], "which everybody has who is known"
 

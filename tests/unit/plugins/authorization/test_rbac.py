@@ -215,10 +215,10 @@ def test_rules_are_listed_in_the_order_in_which_they_are_asked() -> None:
             _,
             index,
         ):
-            found = RBACAuthorizer(index).rules_for(KIM, "a")
-            assert [rule.resources for rule in found.rules] == [("configmaps",), ("configmaps",)]
+            found = await RBACAuthorizer(index).rules_for(KIM, "a")
+            assert [rule.resources for rule in found.resources] == [("configmaps",), ("configmaps",)]
             assert (found.incomplete, found.error) == (False, 'clusterrole.rbac.authorization.k8s.io "gone" not found')
-            assert len(RBACAuthorizer(index).rules_for(KIM, "other").rules) == 1
+            assert len((await RBACAuthorizer(index).rules_for(KIM, "other")).resources) == 1
 
     run(scenario())
 
