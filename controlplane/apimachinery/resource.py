@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -87,7 +87,8 @@ class Strategy:
     ``canonicalize``; on update ``default`` -> ``prepare_for_update`` -> the generic rules, then ``validate_update`` ->
     ``canonicalize``. Both sequences of checks are ``validation.strategy.creation_errors`` and ``update_errors``.
 
-    ``validate`` and ``validate_update`` check the whole object, its metadata included (``validation.metadata``).
+    ``validate`` and ``validate_update`` check the whole object, its metadata included (``validation.metadata``). They
+    return a list; or, where that takes long, an iterator that gives None where there may be a break.
     ``checks_metadata``: both run ``validate_object_meta`` and the latter ``validate_object_meta_update``, so that the
     generic rules, which ask for less, can find nothing where they find nothing, and are spared.
     ``warnings`` are those of a new object, and of a changed one if there are no ``update_warnings``.
@@ -104,8 +105,8 @@ class Strategy:
     default: Callable[[Obj], None] = _nothing
     prepare_for_create: Callable[[Obj], None] = _nothing
     prepare_for_update: Callable[[Obj, Obj], None] = _nothing_update
-    validate: Callable[[Obj], list[FieldError]] = _no_errors
-    validate_update: Callable[[Obj, Obj], list[FieldError]] = _no_errors_update
+    validate: Callable[[Obj], Iterable[FieldError | None]] = _no_errors
+    validate_update: Callable[[Obj, Obj], Iterable[FieldError | None]] = _no_errors_update
     checks_metadata: bool = False
     canonicalize: Callable[[Obj], None] = _nothing
     warnings: Callable[[Obj], Sequence[str]] = _no_warnings

@@ -10,7 +10,7 @@ from typing import Any
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import POINTER
 
-__all__ = ["as_printed"]
+__all__ = ["as_printed", "in_declared_order"]
 
 _INITIALISMS = {"api": "API", "uid": "UID", "tls": "TLS"}
 _ZEROS: dict[str, Any] = {"string": "", "boolean": False, "integer": 0, "number": 0}
@@ -26,7 +26,7 @@ def as_printed(value: Any, schema: Obj) -> Any:
         return {_go_name(name): as_printed(value.get(name), child) for name, child in schema["properties"].items()}
     if schema["type"] == "array":
         return [as_printed(item, schema["items"]) for item in value]
-    return value
+    return _sorted(value)
 
 
 def _go_name(name: str) -> str:
@@ -34,3 +34,18 @@ def _go_name(name: str) -> str:
         if name == start or (name.startswith(start) and name[len(start)].isupper()):
             return upper + name[len(start) :]
     return name[:1].upper() + name[1:]
+
+
+def in_declared_order(value: Any, schema: Obj) -> Any:
+    """A value whose fields stand as the schema declares them, and whose maps are sorted: how Go writes types that have
+    names for JSON. What is missing stays so."""
+    if isinstance(value, dict) and "properties" in schema:
+        properties = schema["properties"]
+        return {name: in_declared_order(value[name], properties[name]) for name in properties if name in value}
+    if isinstance(value, list):
+        return [in_declared_order(item, schema.get("items") or {}) for item in value]
+    return _sorted(value)
+
+
+def _sorted(value: Any) -> Any:
+    return dict(sorted(value.items())) if isinstance(value, dict) else value

@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol
 from controlplane.cel.types import Type
 
 __all__ = [
-    "CONST_COST",
     "LIST_CREATE_COST",
     "MAP_CREATE_COST",
     "REGEX_LENGTH_FACTOR",
@@ -30,7 +29,6 @@ __all__ = [
 ]
 
 UNBOUNDED = 2**64 - 1
-CONST_COST = 0
 SELECT_COST = 1
 LIST_CREATE_COST = 10
 MAP_CREATE_COST = 30

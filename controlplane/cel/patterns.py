@@ -59,13 +59,28 @@ class PatternError(ValueError):
     """No regular expression; the message is that of Go's parser."""
 
 
-@lru_cache(maxsize=8192)
 def searcher(pattern: str) -> Search:
     """How to look for a pattern in a text: a function that returns something true if it is there.
 
     Raises:
         PatternError.
     """
+    found = _searcher(pattern)
+    if isinstance(found, str):
+        raise PatternError(found)
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _searcher(pattern: str) -> Search | str:
+    """The same, or why there is none: finding that out may take as long."""
+    try:
+        return _new_searcher(pattern)
+    except PatternError as error:
+        return str(error)
+
+
+def _new_searcher(pattern: str) -> Search:
     simple = compile_linear(pattern)
     if simple is not None:
         return simple

@@ -18,6 +18,7 @@ from controlplane.apimachinery.status import APIError, not_acceptable, unsupport
 
 __all__ = [
     "APPLY_PATCH",
+    "CALL",
     "JSON",
     "JSON_PATCH",
     "MERGE_PATCH",
@@ -88,6 +89,8 @@ OBJECT = Form(conversions=_OBJECT_KINDS)
 STREAM = Form(stream=True, conversions=_OBJECT_KINDS)
 TEXT_OBJECT = OBJECT._replace(protobuf=False)
 TEXT_STREAM = STREAM._replace(protobuf=False)
+CALL = OBJECT._replace(conversions=_OBJECT_KINDS - _TEXT_KINDS)
+"""Of what is answered and not kept, which has no table."""
 STATUS = Form()
 """Of errors, which are in no other kind than their own."""
 _CACHED_HEADER_CHARACTERS = 512

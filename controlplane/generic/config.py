@@ -104,6 +104,7 @@ class Config:
     front_proxy_headers: IdentityHeaders = STANDARD_HEADERS
     token_auth_file: str = ""
     anonymous: bool | None = None
+    bootstrap_tokens: bool = False
     authentication_config_file: str = ""
     oidc: JWTConfig | None = None
     oidc_ca_file: str = ""
@@ -194,6 +195,7 @@ def config_of(options: GenericOptions) -> Config:
         ),
         token_auth_file=authentication.token_auth_file,
         anonymous=authentication.anonymous_auth,
+        bootstrap_tokens=authentication.bootstrap_tokens,
         authentication_config_file=authentication.authentication_config,
         oidc=oidc_config(options.oidc),
         oidc_ca_file=options.oidc.ca_file,

@@ -15,7 +15,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tests.bench import bench_cel, bench_openapi, compare, machine, rows_http, rows_reference, rows_size, rows_stretch
+from tests.bench import (
+    bench_cel,
+    bench_openapi,
+    compare,
+    machine,
+    rows_crds,
+    rows_http,
+    rows_reference,
+    rows_size,
+    rows_stretch,
+)
 from tests.bench.report import Row
 
 ROWS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -27,12 +37,14 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "readiness": rows_size.readiness,
     "openapi": bench_openapi.openapi,
     "expressions": bench_cel.expressions,
+    "definitions": rows_crds.definitions,
+    "checking": rows_crds.checking,
     "idle-memory": rows_size.idle_memory,
     "100000": rows_size.hundred_thousand,
     "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }
-SCALING = frozenset({"readiness", "openapi", "reference"})
+SCALING = frozenset({"readiness", "openapi", "definitions", "checking", "reference"})
 """Those that have rows which scale."""
 
 
@@ -51,7 +63,8 @@ def measured(name: str) -> Iterator[Row]:
     factor = machine.factor_of(before, after)
     print(
         f"machine: bare GET {before:.0f} and {after:.0f} us of processor time, {machine.REFERENCE_CPU_US:.0f} on the "
-        f"targets' machine: x{factor:.2f}; Python loop {python:.1f} ms",
+        f"targets' machine: x{factor:.2f}; Python loop {python:.1f} ms"
+        + ("; UNEVEN, so the scaled figures only orient" if machine.uneven(before, after) else ""),
         flush=True,
     )
     yield from (replace(row, factor=factor) for row in waiting)

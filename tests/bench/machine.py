@@ -7,7 +7,8 @@ and after the rows that need it, and their mean counts.
 
 The rule: a row marked ``scales`` is judged by its figure divided by the factor (multiplied, where more is better), and
 both figures are printed. A factor below 1 counts as 1: a faster machine makes no target harder. Ratios, memory and
-stretches of the loop are never scaled.
+stretches of the loop are never scaled. Where the two measurements are far apart the run says so: time on the wall
+suffers from other work in ways that a factor of processor time does not tell.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from pathlib import Path
 from controlplane.base.tls import issue
 from tests.bench.harness import bare_server, run_load
 
-__all__ = ["REFERENCE_CPU_US", "bare_get_cpu_us", "factor_of", "python_ms"]
+__all__ = ["REFERENCE_CPU_US", "bare_get_cpu_us", "factor_of", "python_ms", "uneven"]
 
 REFERENCE_CPU_US = 38.0
 """Processor time of one bare GET on the targets' machine: spec/stack.md, aiohttp low-level on uvloop over TLS."""
 
+EVEN = 1.25
 SECONDS = 2.0
 PYTHON_STEPS = 200_000
 
@@ -44,6 +46,12 @@ def bare_get_cpu_us() -> float:
 def factor_of(*cpu_us: float) -> float:
     """How many times as long as the targets' machine this one takes, from measurements of the baseline; at least 1."""
     return max(1.0, sum(cpu_us) / len(cpu_us) / REFERENCE_CPU_US)
+
+
+def uneven(*cpu_us: float) -> bool:
+    """Whether measurements of the baseline differ so much that a factor of them says little: somebody else was at work
+    meanwhile."""
+    return max(cpu_us) > EVEN * min(cpu_us)
 
 
 def python_ms() -> float:

@@ -4,10 +4,14 @@ served."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from controlplane.apiextensions.rules.evaluation import SchemaRules
+from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.custom import CustomSchema
+
+if TYPE_CHECKING:
+    from controlplane.apiextensions.rules.evaluation import SchemaRules
 
 __all__ = ["VersionSchemas"]
 
@@ -20,7 +24,7 @@ class VersionSchemas:
     def __init__(self, load: Callable[[str], Obj], *, keep_unknown: bool) -> None:
         self.load, self._keep_unknown = load, keep_unknown
         self._compiled: dict[str, CustomSchema] = {}
-        self._rules: dict[str, SchemaRules] = {}
+        self._rules: dict[str, SchemaRules | None] = {}
 
     def of(self, version: str) -> CustomSchema:
         """A version's schema; of a version that there is not, one that keeps nothing."""
@@ -29,9 +33,14 @@ class VersionSchemas:
             schema = self._compiled[version] = CustomSchema(self.load(version), keep_unknown=self._keep_unknown)
         return schema
 
-    def rules(self, version: str) -> SchemaRules:
-        """The rules of a version's schema."""
-        rules = self._rules.get(version)
-        if rules is None:
-            rules = self._rules[version] = SchemaRules(self.load(version))
-        return rules
+    def rules(self, version: str) -> SchemaRules | None:
+        """The rules of a version's schema; None if it has none, and the expression language stays unloaded."""
+        if version not in self._rules:
+            schema = self.load(version)
+            self._rules[version] = _rules_of(schema) if has_rules(schema) else None
+        return self._rules[version]
+
+
+def _rules_of(schema: Obj) -> SchemaRules:
+
+    return SchemaRules(schema)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from controlplane.apiextensions.rules.compiled import Rule, compile_rules
+from controlplane.apiextensions.rules.compiled import Rule, each_rule
+from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.rules.declarations import Declared, declare
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid
 from controlplane.cel.estimates import UNBOUNDED
 
-__all__ = ["EXPRESSION_LIMIT", "SCHEMA_LIMIT", "expression_errors", "has_rules"]
+__all__ = ["EXPRESSION_LIMIT", "SCHEMA_LIMIT", "expression_errors"]
 
 EXPRESSION_LIMIT = 10_000_000
 """What one rule may cost for a whole object. Upstream's figure."""
@@ -45,30 +46,20 @@ class _Place:
     uncorrelated: str = ""
 
 
-def has_rules(schema: Obj) -> bool:
-    """Whether the schema, or one below it that values reach, has rules."""
-    if schema.get("x-kubernetes-validations"):
-        return True
-    inner = [schema.get("items"), schema.get("additionalProperties"), *(schema.get("properties") or {}).values()]
-    return any(isinstance(one, dict) and has_rules(one) for one in inner)
-
-
-def expression_errors(schema: Obj, path: str) -> list[FieldError]:
-    """What is wrong with the expressions of a schema, which has no other faults."""
-    if not has_rules(schema):
-        return []
+def expression_errors(schema: Obj, path: str) -> Iterator[FieldError | None]:
+    """What is wrong with the expressions of a schema that has rules and no other faults; None where there may be a
+    break."""
     total = _Total()
-    errors = list(_below(schema, _Place(path, 1), total, is_root=True))
+    yield from _below(schema, _Place(path, 1), total, is_root=True)
     if total.cost > SCHEMA_LIMIT:
         for _, at in total.expensive:
             why = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
-            errors.append(forbidden(at, why))
+            yield forbidden(at, why)
         what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
-        errors.append(forbidden(path, _over_budget(what, total.cost, SCHEMA_LIMIT)))
-    return errors
+        yield forbidden(path, _over_budget(what, total.cost, SCHEMA_LIMIT))
 
 
-def _below(schema: Obj, place: _Place, total: _Total, *, is_root: bool = False) -> Iterator[FieldError]:
+def _below(schema: Obj, place: _Place, total: _Total, *, is_root: bool = False) -> Iterator[FieldError | None]:
     """Of a schema that has rules, or has some below; the inner ones first, as upstream has it."""
     extra, items = schema.get("additionalProperties"), schema.get("items")
     inner = [("additionalProperties", extra)]
@@ -80,8 +71,10 @@ def _below(schema: Obj, place: _Place, total: _Total, *, is_root: bool = False) 
             yield from _below(given, _inside(schema, place, f"{place.path}.{part}"), total, is_root=embedded)
     declared = declare(schema, is_root=is_root) if schema.get("x-kubernetes-validations") else None
     if declared is not None:
-        for i, rule in enumerate(compile_rules(declared)):
+        yield None
+        for i, rule in enumerate(each_rule(declared)):
             yield from _rule_errors(rule, declared, place, f"{place.path}.x-kubernetes-validations[{i}]", total)
+            yield None
 
 
 def _inside(schema: Obj, place: _Place, path: str) -> _Place:

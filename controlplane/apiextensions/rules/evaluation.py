@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from controlplane.apiextensions.rules.compiled import Rule, compile_rules
-from controlplane.apiextensions.rules.definition import has_rules
+from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.correlation import ABSENT, old_item, unchanged
 from controlplane.apimachinery.schema.nodes import Node
@@ -23,6 +23,7 @@ from controlplane.apimachinery.validation.field import (
     FieldError,
     duplicate,
     forbidden,
+    go_quoted,
     invalid,
     required,
 )
@@ -54,17 +55,14 @@ class _Stop(Exception):
 class SchemaRules:
     """The rules of a version's schema and of all below it, compiled when the first object comes."""
 
-    __slots__ = ("_has_rules", "_root", "_schema")
+    __slots__ = ("_root", "_schema")
 
     def __init__(self, schema: Obj) -> None:
         self._schema = schema
-        self._has_rules = has_rules(schema)
         self._root: _RuleNode | None = None
 
     def complete(self, errors: list[FieldError], obj: Obj, old: Obj | None) -> list[FieldError]:
         """The errors that were found so far, and what the object breaks: unless values are not even of their types."""
-        if not self._has_rules:
-            return errors
         if any(error.reason in _BLOCKING for error in errors):
             return [*errors, invalid("<nil>", None, _BLOCKED)]
         return errors + self.errors(obj, old)
@@ -75,8 +73,6 @@ class SchemaRules:
 
     def let_off(self, obj: Obj, old: Obj) -> list[str]:
         """What an object breaks and may go on breaking, since it did before: a client is warned of it."""
-        if not self._has_rules:
-            return []
         return [str(error) for error in self._run(obj, old).let_off]
 
     def _run(self, obj: Obj, old: Obj | None) -> _Run:
@@ -247,7 +243,7 @@ class _Run:
             text, cost = rule.message.run(RULE_LIMIT, value, before)
         except CostExceeded:
             why = "no further validation rules will be run due to call cost exceeds limit for messageExpression"
-            self._stop(invalid(path, kind, f'{why}: "{source}"'))
+            self._stop(invalid(path, kind, f"{why}: {go_quoted(source)}"))
             return default
         except EvalError:
             return default

@@ -19,6 +19,7 @@ from controlplane.apimachinery.schema.nodes import Node
 from controlplane.apimachinery.schema.numbers import explain_number, is_integral
 from controlplane.apimachinery.schema.problems import Problem
 from controlplane.apimachinery.validation.field import (
+    ENOUGH_ERRORS,
     FieldError,
     go_quoted,
     go_value,
@@ -38,21 +39,33 @@ class Outcome:
     """What one schema says of a value: its problems, and how many checks passed (which decides between the branches of
     ``anyOf``: the best one's problems are told)."""
 
-    __slots__ = ("matches", "problems")
+    __slots__ = ("_texts", "matches", "problems")
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.matches = 0
+        self._texts: set[str] = set()
 
     def add(self, problem: Problem) -> None:
         """Each text is told once."""
-        if all(problem.text != known.text for known in self.problems):
+        if problem.text not in self._texts:
+            self._texts.add(problem.text)
             self.problems.append(problem)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether so much is wrong that nobody reads on."""
+        return len(self.problems) >= ENOUGH_ERRORS
 
     def merge(self, other: Outcome) -> None:
         for problem in other.problems:
             self.add(problem)
         self.matches += other.matches
+
+
+_MANY = 1000
+"""Of more items than this those that are right are passed over, by the check that has found them so before. What they
+would add, passed checks, only decides which of two wrong branches is told."""
 
 
 class _At(NamedTuple):
@@ -218,8 +231,13 @@ def _list(node: Node, value: list[Any], at: _At) -> Outcome:
     outcome = Outcome()
     schema, path, items = node.schema, at.path, node.items
     if items is not None:
+        fits = items.check if len(value) > _MANY else None
         for i, item in enumerate(value):
+            if fits is not None and fits(item):
+                continue
             outcome.merge(_ratcheted(items, item, _At(f"{path}[{i}]", old_item(node, item, at.old))))
+            if outcome.is_enough:
+                break
     fewest, most = schema.get("minItems"), schema.get("maxItems")
     if fewest is not None and len(value) < fewest:
         outcome.add(Problem("", path, len(value), f"{path} in body should have at least {fewest} items"))
@@ -246,10 +264,13 @@ def _object(node: Node, value: dict[str, Any], at: _At) -> Outcome:
             if key not in properties:
                 outcome.add(Problem("", path, key, f"{path}.{key} in body is a forbidden property"))
     elif (extra := node.additional) is not None:
+        fits = extra.check if len(value) > _MANY else None
         for key in sorted(value):
-            if key not in properties:
+            if key not in properties and (fits is None or not fits(value[key])):
                 below = _At(f"{path}.{key}", old_field(node, key, at.old))
                 outcome.merge(_ratcheted(extra, value[key], below))
+                if outcome.is_enough:
+                    break
     for key in sorted(properties):
         if key in value and (child := node.child(key)) is not None:
             old = old_field(node, key, at.old)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
-from datetime import date
 from email.utils import parseaddr
-from urllib.parse import unquote, urlsplit
 
 from controlplane.apimachinery.duration import parse_duration
 from controlplane.apimachinery.identity import Obj
+from controlplane.cel.library.net_url import is_request_uri
+from controlplane.cel.library.text_formats import is_base64, is_date, is_date_time, is_uuid
 from controlplane.cel.patterns import searcher
 
 __all__ = ["FORMATS", "effective_format", "is_recognized"]
@@ -49,27 +49,6 @@ def effective_format(schema: Obj) -> str:
 def _matches(pattern: str) -> Accepts:
     search = searcher(pattern)
     return lambda text: bool(search(text))
-
-
-def _is_date(text: str) -> bool:
-    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        return False
-    try:
-        date.fromisoformat(text if text[:4] != "0000" else "2000" + text[4:])
-    except ValueError:
-        return False
-    return True
-
-
-_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
-
-
-def _is_date_time(text: str) -> bool:
-    parts = text.lower().split("t")
-    if len(text) < 4 or len(parts) < 2 or not _is_date(parts[0]):
-        return False
-    time = _TIME.fullmatch(parts[1])
-    return time is not None and time[1] <= "23" and time[2] <= "59" and time[3] <= "59"
 
 
 _DURATION = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)")
@@ -161,35 +140,6 @@ def _is_email(text: str) -> bool:
     return bool(local and at and domain) and " " not in address and text.count("@") >= 1
 
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-
-
-def _is_uri(text: str) -> bool:
-    """An absolute URI, or an absolute path; what Go's ``url.ParseRequestURI`` takes."""
-    if not text or any(ord(c) < 0x20 or ord(c) == 0x7F for c in text):
-        return False
-    if text == "*":
-        return True
-    scheme = _SCHEME.match(text)
-    rest = text[scheme.end() :] if scheme else text
-    if not scheme and not text.startswith("/"):
-        return False
-    if scheme and not rest.startswith("/"):
-        return True  # opaque: mailto:someone
-    path = rest.partition("?")[0]
-    if _BAD_ESCAPE.search(path):
-        return False
-    if not scheme:
-        return True
-    try:
-        parts = urlsplit(text)
-        _ = parts.port
-    except ValueError:
-        return False
-    return " " not in unquote(parts.netloc)
-
-
 def _digits(text: str) -> str:
     return re.sub(r"[\s-]+", "", text)
 
@@ -226,7 +176,6 @@ def _is_credit_card(text: str) -> bool:
     return total % 10 == 0
 
 
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
 _HOSTNAME = (
     r"^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)"
     r"|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$"
@@ -253,11 +202,11 @@ def _bounded(pattern: str, limit_bytes: int) -> Accepts:
 
 FORMATS: Mapping[str, Accepts] = {
     "bsonobjectid": lambda text: bool(re.fullmatch(r"[0-9a-fA-F]{24}", text)),
-    "byte": lambda text: bool(_BASE64.fullmatch(text)),
+    "byte": is_base64,
     "cidr": _is_cidr,
     "creditcard": _is_credit_card,
-    "date": _is_date,
-    "datetime": _is_date_time,
+    "date": is_date,
+    "datetime": is_date_time,
     "duration": _is_duration,
     "email": _is_email,
     "hexcolor": lambda text: bool(re.fullmatch(r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})", text)),
@@ -273,8 +222,8 @@ FORMATS: Mapping[str, Accepts] = {
     "password": lambda _text: True,
     "rgbcolor": _matches(rf"^rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)$"),
     "ssn": lambda text: len(text) == 11 and bool(re.fullmatch(r"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}", text)),
-    "uri": _is_uri,
-    "uuid": _uuid("[0-9a-f]{4}", "[0-9a-f]{4}"),
+    "uri": is_request_uri,
+    "uuid": is_uuid,
     "uuid3": _uuid("3[0-9a-f]{3}", "[0-9a-f]{4}"),
     "uuid4": _uuid("4[0-9a-f]{3}", "[89ab][0-9a-f]{3}"),
     "uuid5": _uuid("5[0-9a-f]{3}", "[89ab][0-9a-f]{3}"),

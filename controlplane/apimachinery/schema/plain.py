@@ -6,12 +6,13 @@ rules of structural schemas passes over them, at a tenth of the time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.cel.patterns import PatternError, searcher
 
-__all__ = ["plain_parts"]
+__all__ = ["plain_parts", "plain_steps"]
 
 _SCALARS = frozenset({"string", "integer", "boolean", "number"})
 _VALUES = frozenset(
@@ -30,6 +31,8 @@ _OF_OBJECTS = _VALUES | {
 _OF_LISTS = _VALUES | {"items", "x-kubernetes-list-type", "x-kubernetes-list-map-keys"}
 _OF_EITHER = _VALUES - {"type"} | {"anyOf", "x-kubernetes-int-or-string"}
 _EITHER = [{"type": "integer"}, {"type": "string"}]
+_LEVELS_OF_BREAKS = 4
+"""Down to spec's fields' fields: what is below one of them is small."""
 _NEVER_PLAIN = frozenset({"metadata", "kind", "apiVersion"})
 """Fields that may have a meaning of their own, and are looked at with their parents."""
 
@@ -37,48 +40,64 @@ _NEVER_PLAIN = frozenset({"metadata", "kind", "apiVersion"})
 def plain_parts(schema: Obj) -> frozenset[int]:
     """The ids of the plain schemas inside ``schema``; good as long as it is neither changed nor dropped."""
     plain: set[int] = set()
-    _look(schema, plain)
+    for _ in plain_steps(schema, plain):
+        pass
     return frozenset(plain)
 
 
-def _look(schema: Any, plain: set[int]) -> bool:
-    """Whether a schema is plain; those inside that are go to ``plain``."""
-    if type(schema) is not dict:
-        return False
+def plain_steps(schema: Any, plain: set[int], levels: int = _LEVELS_OF_BREAKS) -> Iterator[None]:
+    """Add the plain schemas inside ``schema``, and itself; with breaks in the topmost levels."""
+    if type(schema) is dict:
+        for inner in _inner(schema):
+            if levels:
+                yield from plain_steps(inner, plain, levels - 1)
+            else:
+                _look(inner, plain)
+        _judge(schema, plain)
+    yield
+
+
+def _look(schema: Any, plain: set[int]) -> None:
+    if type(schema) is dict:
+        for inner in _inner(schema):
+            _look(inner, plain)
+        _judge(schema, plain)
+
+
+def _inner(schema: Obj) -> list[Any]:
+    """The schemas below one that may be plain."""
+    return [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
+
+
+def _judge(schema: Obj, plain: set[int]) -> None:
+    """See whether a schema is plain, of which all that is below has been judged."""
     type_name = schema.get("type")
     if type_name in _SCALARS:
         harmless = _VALUES.issuperset(schema)
     elif type_name == "object":
-        harmless = _look_at_fields(schema, plain) and _OF_OBJECTS.issuperset(schema)
+        harmless = _has_plain_fields(schema, plain) and _OF_OBJECTS.issuperset(schema)
         harmless = harmless and schema.get("x-kubernetes-map-type") in (None, "atomic", "granular")
         harmless = harmless and schema.get("x-kubernetes-preserve-unknown-fields") in (None, True)
     elif type_name == "array":
-        harmless = _look(schema.get("items"), plain) and _OF_LISTS.issuperset(schema) and _is_harmless_list(schema)
+        harmless = id(schema.get("items")) in plain and _OF_LISTS.issuperset(schema) and _is_harmless_list(schema)
     else:
-        _look_at_fields(schema, plain)
-        _look(schema.get("items"), plain)
         harmless = schema.get("x-kubernetes-int-or-string") is True and _OF_EITHER.issuperset(schema)
         harmless = harmless and schema.get("anyOf", _EITHER) == _EITHER
     if harmless and "pattern" in schema:
         try:
             searcher(schema["pattern"])
         except PatternError:
-            return False
+            return
     if harmless:
         plain.add(id(schema))
-    return harmless
 
 
-def _look_at_fields(schema: Obj, plain: set[int]) -> bool:
-    """Whether the fields of an object are plain."""
+def _has_plain_fields(schema: Obj, plain: set[int]) -> bool:
     properties, extra = schema.get("properties"), schema.get("additionalProperties")
-    harmless = True
     for name, inner in properties.items() if properties else ():
-        if not _look(inner, plain) or name in _NEVER_PLAIN:
-            harmless = False
-    if extra is not None and extra is not True:
-        harmless = _look(extra, plain) and not properties and harmless
-    return harmless
+        if id(inner) not in plain or name in _NEVER_PLAIN:
+            return False
+    return extra is None or extra is True or (id(extra) in plain and not properties)
 
 
 def _is_harmless_list(schema: Obj) -> bool:

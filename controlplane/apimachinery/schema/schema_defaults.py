@@ -16,9 +16,9 @@ from controlplane.apimachinery.schema.embedded import coerce_embedded, embedded_
 from controlplane.apimachinery.schema.explain import explain
 from controlplane.apimachinery.schema.nodes import META_FIELDS, Node
 from controlplane.apimachinery.schema.normalize import prune
-from controlplane.apimachinery.validation.field import FieldError, invalid
+from controlplane.apimachinery.validation.field import ENOUGH_ERRORS, FieldError, invalid
 
-__all__ = ["default_errors", "has_unpruned_defaults"]
+__all__ = ["default_errors", "default_findings", "has_unpruned_defaults"]
 
 _Surround = Callable[[Any], Any]
 """Puts a value where it would stand in the object around it, up to the next root."""
@@ -51,10 +51,23 @@ def default_errors(
 ) -> list[FieldError]:
     """What is wrong with the defaults of a structural schema. ``pruned``: unknown fields are wrong, too. ``plain``: its
     plain parts (``plain.plain_parts``), which have no defaults."""
-    return list(_walk(schema, path, _Place(schema, _new_object, plain, pruned), is_root=True))
+    return [error for error in default_findings(schema, path, pruned=pruned, plain=plain) if error is not None]
 
 
-def _walk(schema: Obj, path: str, place: _Place, *, is_root: bool = False) -> Iterator[FieldError]:
+def default_findings(
+    schema: Obj, path: str, *, pruned: bool = True, plain: frozenset[int] = frozenset()
+) -> Iterator[FieldError | None]:
+    """The same, with None where there may be a break. Looks no further once enough has been found."""
+    count = 0
+    for found in _walk(schema, path, _Place(schema, _new_object, plain, pruned), is_root=True):
+        yield found
+        count += found is not None
+        if count == ENOUGH_ERRORS:
+            return
+
+
+def _walk(schema: Obj, path: str, place: _Place, *, is_root: bool = False) -> Iterator[FieldError | None]:
+    yield None
     embedded = is_root or bool(schema.get("x-kubernetes-embedded-resource"))
     if embedded:
         place = _Place(schema, _new_object, place.plain, place.pruned)

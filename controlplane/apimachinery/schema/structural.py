@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from itertools import chain
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, required
+from controlplane.apimachinery.validation.field import ENOUGH_ERRORS, FieldError, forbidden, invalid, required
 from controlplane.cel.patterns import PatternError, searcher
 
-__all__ = ["says_something", "structural_errors", "unsupported_keyword"]
+__all__ = ["says_something", "structural_errors", "structural_findings", "unsupported_keyword"]
 
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED = "x-kubernetes-embedded-resource"
@@ -86,13 +87,26 @@ def _inner(schema: Obj) -> Iterator[Obj]:
 
 def structural_errors(schema: Obj, path: str, plain: frozenset[int] = _NO_PARTS) -> list[FieldError]:
     """What keeps a schema, which has no unsupported keyword, from being structural; sorted by text."""
-    errors = [*_invariants(schema, _Level.ROOT, path, plain), *_completeness(schema, schema, path, path)]
-    return sorted(errors, key=str)
+    return [error for error in structural_findings(schema, path, plain) if error is not None]
 
 
-def _invariants(schema: Obj, level: _Level, path: str, plain: frozenset[int]) -> Iterator[FieldError]:
+def structural_findings(schema: Obj, path: str, plain: frozenset[int] = _NO_PARTS) -> Iterator[FieldError | None]:
+    """The same, with None where there may be a break. Looks no further once enough has been found."""
+    errors: list[FieldError] = []
+    for found in chain(_invariants(schema, _Level.ROOT, path, plain), _completeness(schema, schema, path, path)):
+        if found is None:
+            yield None
+        else:
+            errors.append(found)
+            if len(errors) == ENOUGH_ERRORS:
+                break
+    yield from sorted(errors, key=str)
+
+
+def _invariants(schema: Obj, level: _Level, path: str, plain: frozenset[int]) -> Iterator[FieldError | None]:
     if id(schema) in plain and level is not _Level.ROOT:
         return
+    yield None
     type_name = schema.get("type") or ""
     properties = schema.get("properties") or {}
     extra = schema.get("additionalProperties")
@@ -180,7 +194,7 @@ def _is_either_among_all(schema: Obj) -> bool:
 
 def _values(
     schema: Obj, level: _Level, path: str, *, skip_any: bool = False, skip_first: bool = False
-) -> Iterator[FieldError]:
+) -> Iterator[FieldError | None]:
     """The junctors and the pattern of a schema."""
     if not skip_any:
         for i, inner in enumerate(schema.get("anyOf") or ()):
@@ -198,8 +212,9 @@ def _values(
             yield invalid(f"{path}.pattern", pattern, f"must be a valid regular expression, but isn't: {error}")
 
 
-def _nested(schema: Obj, level: _Level, path: str, *, skip_any: bool = False) -> Iterator[FieldError]:
+def _nested(schema: Obj, level: _Level, path: str, *, skip_any: bool = False) -> Iterator[FieldError | None]:
     """A schema inside a junctor: it says nothing of shapes."""
+    yield None
     yield from _values(schema, level, path, skip_any=skip_any)
     if isinstance(schema.get("items"), dict):
         yield from _nested(schema["items"], level, f"{path}.items")
@@ -219,7 +234,7 @@ def _nested(schema: Obj, level: _Level, path: str, *, skip_any: bool = False) ->
         yield forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context")
 
 
-def _completeness(values: Obj, schema: Obj, schema_path: str, path: str) -> Iterator[FieldError]:
+def _completeness(values: Obj, schema: Obj, schema_path: str, path: str) -> Iterator[FieldError | None]:
     """The junctors of a schema against its shape: what they name must be named outside."""
     if values.get("not") is not None:
         yield from _nested_completeness(values["not"], schema, schema_path, f"{path}.not")
@@ -228,7 +243,8 @@ def _completeness(values: Obj, schema: Obj, schema_path: str, path: str) -> Iter
             yield from _nested_completeness(inner, schema, schema_path, f"{path}.{keyword}[{i}]")
 
 
-def _nested_completeness(values: Obj, schema: Any, schema_path: str, path: str) -> Iterator[FieldError]:
+def _nested_completeness(values: Obj, schema: Any, schema_path: str, path: str) -> Iterator[FieldError | None]:
+    yield None
     if not isinstance(schema, dict):
         yield required(schema_path, f"because it is defined in {path}")
         return

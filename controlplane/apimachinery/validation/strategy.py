@@ -19,16 +19,22 @@ from controlplane.apimachinery.validation.names import name_is_path_segment
 __all__ = ["creation_errors", "update_errors"]
 
 
-def creation_errors(resource: Resource, obj: Obj) -> list[FieldError]:
-    """What is wrong with a new object, its metadata complete and ``prepare_for_create`` done."""
-    strategy = resource.strategy
-    return strategy.validate(obj) or ([] if strategy.checks_metadata else _generic_errors(resource, obj))
+def creation_errors(resource: Resource, obj: Obj, own: list[FieldError] | None = None) -> list[FieldError]:
+    """What is wrong with a new object, its metadata complete and ``prepare_for_create`` done. ``own``: what the
+    strategy's ``validate`` has found, if it has been asked already."""
+    if own is None:
+        own = [error for error in resource.strategy.validate(obj) if error is not None]
+    return own or ([] if resource.strategy.checks_metadata else _generic_errors(resource, obj))
 
 
-def update_errors(resource: Resource, obj: Obj, old: Obj, *, strategy: Strategy | None = None) -> list[FieldError]:
-    """What is wrong with a change, ``prepare_for_update`` done. ``strategy``: the subresource's, if it is one."""
+def update_errors(
+    resource: Resource, obj: Obj, old: Obj, own: list[FieldError] | None = None, *, strategy: Strategy | None = None
+) -> list[FieldError]:
+    """What is wrong with a change, ``prepare_for_update`` done. ``own``: what the strategy's ``validate_update`` has
+    found, if it has been asked already; ``strategy``: the subresource's, if it is one."""
     strategy = strategy or resource.strategy
-    own = strategy.validate_update(obj, old)
+    if own is None:
+        own = [error for error in strategy.validate_update(obj, old) if error is not None]
     if strategy.checks_metadata and not own:
         return own
     return [*_generic_errors(resource, obj), *validate_object_meta_update(obj["metadata"], old["metadata"]), *own]

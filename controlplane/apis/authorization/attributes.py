@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import array, boolean, mapping, pointer, record, string
+from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apimachinery.validation.field import FieldError, invalid, required
 from controlplane.apis.label_selectors import validate_label_requirement, validate_operator
-from controlplane.apis.printed import as_printed
+from controlplane.apis.printed import as_printed, in_declared_order
 
 __all__ = [
     "ABOUT",
     "GROUP",
-    "REVIEW_NUMBERS",
-    "STATUS",
     "SUBJECT_SPEC",
+    "access_review",
     "validate_about",
     "validate_bare_metadata",
     "validate_subject_spec",
@@ -122,6 +124,26 @@ REVIEW_NUMBERS = {
 """Of the protobuf messages."""
 
 
+def access_review(
+    kind: str, description: str, *, spec: Obj, validate: Callable[[Obj], list[FieldError]], namespaced: bool = False
+) -> Resource:
+    """One kind of access review, by the schema of its spec."""
+    schema = record({"spec": spec, "status": STATUS}, description, go_type=f"v1.{kind}", required=("spec",))
+    return Resource(
+        group=GROUP,
+        plural=f"{kind.lower()}s",
+        singular=kind.lower(),
+        kind=kind,
+        namespaced=namespaced,
+        verbs=("create",),
+        stored=False,
+        key_prefix="",
+        storage_version="v1",
+        versions=(ResourceVersion(name="v1", schema=schema, message=message_of(schema, REVIEW_NUMBERS)),),
+        strategy=Strategy(validate=validate),
+    )
+
+
 def validate_bare_metadata(obj: Obj, *, but: tuple[str, ...] = ()) -> list[FieldError]:
     """A review has no metadata. ``but``: the fields that it may have; managed fields are the server's own."""
     meta = obj["metadata"]
@@ -129,7 +151,7 @@ def validate_bare_metadata(obj: Obj, *, but: tuple[str, ...] = ()) -> list[Field
     if not given:
         return []
     why = f"must be empty except for {', '.join(but)}" if but else "must be empty"
-    return [invalid("metadata", meta, why)]
+    return [invalid("metadata", in_declared_order(meta, OBJECT_META), why)]
 
 
 def validate_subject_spec(spec: Obj) -> list[FieldError]:

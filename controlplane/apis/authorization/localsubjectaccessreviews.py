@@ -6,32 +6,18 @@ Source: kubernetes' authorization.k8s.io/v1 LocalSubjectAccessReview.
 
 from __future__ import annotations
 
-from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
-from controlplane.apimachinery.schema.native import record
 from controlplane.apimachinery.validation.field import FieldError, invalid
 from controlplane.apis.authorization.attributes import (
     ABOUT,
-    GROUP,
-    REVIEW_NUMBERS,
-    STATUS,
     SUBJECT_SPEC,
+    access_review,
     validate_bare_metadata,
     validate_subject_spec,
 )
 from controlplane.apis.printed import as_printed
 
 __all__ = ["LOCAL_SUBJECT_ACCESS_REVIEWS"]
-
-_SCHEMA = record(
-    {"spec": SUBJECT_SPEC, "status": STATUS},
-    "Whether a user or a group may do something in the namespace.",
-    go_type="v1.LocalSubjectAccessReview",
-    required=("spec",),
-)
-
-_MESSAGE = message_of(_SCHEMA, REVIEW_NUMBERS)
 
 
 def _validate(obj: Obj) -> list[FieldError]:
@@ -52,16 +38,10 @@ def _validate(obj: Obj) -> list[FieldError]:
     return errors
 
 
-LOCAL_SUBJECT_ACCESS_REVIEWS = Resource(
-    group=GROUP,
-    plural="localsubjectaccessreviews",
-    singular="localsubjectaccessreview",
-    kind="LocalSubjectAccessReview",
+LOCAL_SUBJECT_ACCESS_REVIEWS = access_review(
+    "LocalSubjectAccessReview",
+    "Whether a user or a group may do something in the namespace.",
+    spec=SUBJECT_SPEC,
+    validate=_validate,
     namespaced=True,
-    verbs=("create",),
-    stored=False,
-    key_prefix="",
-    storage_version="v1",
-    versions=(ResourceVersion(name="v1", schema=_SCHEMA, message=_MESSAGE),),
-    strategy=Strategy(validate=_validate),
 )

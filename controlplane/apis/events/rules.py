@@ -21,6 +21,8 @@ from controlplane.apimachinery.validation.metadata import (
     validate_object_meta_update,
 )
 from controlplane.apimachinery.validation.names import dns1123_subdomain, name_is_dns_subdomain, qualified_name
+from controlplane.apis.events.schemas import CORE_SCHEMA
+from controlplane.apis.printed import in_declared_order
 
 __all__ = ["attributes", "columns", "validate", "validate_new_style", "validate_new_style_update"]
 
@@ -112,7 +114,8 @@ def validate_new_style_update(obj: Obj, old: Obj) -> list[FieldError]:
         errors += _validate_series(obj)
     for field, missing in _IMMUTABLE:
         path = "reportingController" if field == "reportingComponent" else field
-        errors += validate_immutable(obj.get(field) or missing, old.get(field) or missing, path)
+        shown = in_declared_order(obj.get(field) or missing, CORE_SCHEMA["properties"][field])
+        errors += validate_immutable(shown, old.get(field) or missing, path)
     return errors
 
 

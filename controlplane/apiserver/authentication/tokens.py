@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import Protocol
 
 from controlplane.apimachinery.user import UserInfo
+from controlplane.apimachinery.validation.field import go_quoted
 from controlplane.apiserver.authentication.api import (
     Audiences,
     BadCredentials,
@@ -19,7 +20,15 @@ from controlplane.apiserver.authentication.api import (
     authenticated,
 )
 
-__all__ = ["UNKNOWN_TOKEN", "ForOwnAudiences", "PlainTokens", "TokenDigest", "TokenUnion", "common_audiences"]
+__all__ = [
+    "UNKNOWN_TOKEN",
+    "ForOwnAudiences",
+    "PlainTokens",
+    "TokenDigest",
+    "TokenUnion",
+    "common_audiences",
+    "quoted_list",
+]
 
 UNKNOWN_TOKEN = "invalid bearer token"  # noqa: S105  # what is said of one
 
@@ -90,3 +99,8 @@ class ForOwnAudiences:
 def common_audiences(good_for: Sequence[str], wanted: Audiences) -> Audiences:
     """Those of ``wanted`` that are in ``good_for``, in the order of ``wanted``."""
     return tuple(audience for audience in wanted if audience in good_for)
+
+
+def quoted_list(texts: Sequence[str]) -> str:
+    """As Go's %q of a list, in reasons."""
+    return f"[{' '.join(map(go_quoted, texts))}]"

@@ -34,6 +34,7 @@ from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
 from controlplane.client.negotiation import (
+    CALL,
     OBJECT,
     STREAM,
     TEXT_OBJECT,
@@ -169,6 +170,8 @@ def _projection(target: Target) -> Projection | None:
 
 def _form(target: Target, verb: str) -> Form:
     """What a target can be answered with."""
+    if is_call(target):
+        return CALL
     kind = target.subresource.kind if target.subresource is not None else None
     version = target.served.version if kind is None else kind.versions[0]
     if version.message is not None and target.served.resource.native:

@@ -133,7 +133,8 @@ class TableForm(JSONLines):
 
     def encode(self, kept: bytes, *, first: bool = False) -> bytes:
         obj = loads(kept)
-        meta = {"resourceVersion": metadata(obj).get("resourceVersion", "")}
+        revision = metadata(obj).get("resourceVersion")
+        meta: Obj = {"resourceVersion": revision} if revision else {}
         return dumps(self._table(meta, [obj], headed=first))
 
     def list_of(self, meta: Obj, objects: list[Obj]) -> Obj:

@@ -26,6 +26,8 @@ log = logs.get(__name__)
 
 _PROTOCOLS = istr(PROTOCOL_HEADER)
 _AUTHORIZATION = "authorization"
+_STANDARD = "x-remote-"
+"""Begins all standard headers of front proxies."""
 _KNOWN_USERS = frozenset({"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"})
 
 _SUCCESS = metrics.AUTHENTICATION_ATTEMPTS.labels_cached(("success",))
@@ -50,7 +52,7 @@ def with_authentication(
             user = await authenticator.authenticate(request)
         except APIError as error:
             _failed("error", began)
-            log.debug("cannot authenticate a request", error=error.message, source=request.remote)
+            log.debug("cannot authenticate a request", error=error.__cause__ or error, source=request.remote)
             raise
         if user is None:
             _failed("failure", began)
@@ -82,8 +84,9 @@ def _user_label(name: str) -> str:
 def _stripping(headers: IdentityHeaders) -> Callable[[Request], None]:
     """Makes what takes credentials and identities out of a request's headers."""
     sets = (STANDARD_HEADERS,) if headers == STANDARD_HEADERS else (STANDARD_HEADERS, headers)
-    named = (name for one in sets for name in (*one.username, *one.uid, *one.group, *one.extra_prefix))
-    marks = tuple(dict.fromkeys((_AUTHORIZATION, _PROTOCOLS.lower(), *(name.lower() for name in named))))
+    own = (*headers.username, *headers.uid, *headers.group, *headers.extra_prefix)
+    others = (name.lower() for name in own if not name.lower().startswith(_STANDARD))
+    marks = tuple(dict.fromkeys((_AUTHORIZATION, _PROTOCOLS.lower(), _STANDARD, *others)))
 
     def is_credential(name: str) -> bool:
         return name.lower() == _AUTHORIZATION or any(one.is_one(name) for one in sets)

@@ -30,6 +30,11 @@ class AuthenticationOptions(OptionGroup):
         description="requests without credentials are system:anonymous in system:unauthenticated, else 401 (default "
         "true, or as --authentication-config has it)",
     )
+    bootstrap_tokens: bool = option(
+        False,
+        flag="enable-bootstrap-token-auth",
+        description="accept tokens that secrets of type bootstrap.kubernetes.io/token in kube-system hold",
+    )
     authentication_config: str = option(
         "",
         flag="authentication-config",

@@ -14,6 +14,7 @@ from controlplane.apimachinery.meta import metadata
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.validation.strategy import creation_errors
 from controlplane.apiserver.registry import names
+from controlplane.apiserver.registry.findings import all_found
 from controlplane.apiserver.registry.metadata import ensure_namespace, fill_system_fields, parse_revision
 from controlplane.apiserver.registry.settings import RegistrySettings, Written
 from controlplane.apiserver.registry.table import Served
@@ -73,7 +74,7 @@ async def _create(
     fill_system_fields(meta, settings)
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = names.generate(meta["generateName"], settings.random)
-    prepare(served, namespace, obj, warn)
+    await prepare(served, namespace, obj, warn)
     if admit is not None:
         await admit(obj)
     if _names_revision(meta):
@@ -91,7 +92,7 @@ async def _create(
         raise translate(error, served.gr, key.name, "create") from error
 
 
-def prepare(served: Served, namespace: str, obj: Obj, warn: Callable[[str], None]) -> None:
+async def prepare(served: Served, namespace: str, obj: Obj, warn: Callable[[str], None]) -> None:
     """Bring a new object into its stored form, or say all that is wrong with it.
 
     Raises:
@@ -101,7 +102,8 @@ def prepare(served: Served, namespace: str, obj: Obj, warn: Callable[[str], None
     meta = obj["metadata"]
     ensure_namespace(meta, namespace)
     strategy.prepare_for_create(obj)
-    errors = creation_errors(resource, obj)
+    found = strategy.validate(obj)
+    errors = creation_errors(resource, obj, found if type(found) is list else await all_found(found))
     if errors:
         raise status.invalid(resource.storage_gvk.group, resource.kind, meta.get("name") or "", errors)
     for warning in strategy.warnings(obj):

@@ -21,6 +21,7 @@ from controlplane.apimachinery.validation import field
 from controlplane.apimachinery.validation.strategy import update_errors
 from controlplane.apiserver.registry import create
 from controlplane.apiserver.registry.create import Admit
+from controlplane.apiserver.registry.findings import all_found
 from controlplane.apiserver.registry.metadata import (
     ensure_namespace,
     fill_system_fields,
@@ -138,7 +139,7 @@ async def _new_state(request: Update, old: Obj, entry: Entry) -> Obj:
             problem = field.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise status.invalid(served.gr.group, served.gr.resource, request.key.name, [problem])
         meta["resourceVersion"] = str(entry.mod_revision)
-    _before_update(request, new, old)
+    await _before_update(request, new, old)
     if request.admit_update is not None:
         await request.admit_update(new, old)
     if _is_emptied(served, new, old_meta):
@@ -146,7 +147,7 @@ async def _new_state(request: Update, old: Obj, entry: Entry) -> Obj:
     return new
 
 
-def _before_update(request: Update, new: Obj, old: Obj) -> None:
+async def _before_update(request: Update, new: Obj, old: Obj) -> None:
     resource, strategy = request.served.resource, request.strategy
     meta, old_meta = new["metadata"], old["metadata"]
     ensure_namespace(meta, request.key.namespace)
@@ -157,7 +158,9 @@ def _before_update(request: Update, new: Obj, old: Obj) -> None:
     strategy.prepare_for_update(new, old)
     meta = new["metadata"]
     keep_system_fields(meta, old_meta)
-    errors = update_errors(resource, new, old, strategy=strategy)
+    found = strategy.validate_update(new, old)
+    own = found if type(found) is list else await all_found(found)
+    errors = update_errors(resource, new, old, own, strategy=strategy)
     if errors:
         raise status.invalid(resource.storage_gvk.group, resource.kind, meta.get("name") or "", errors)
     update_warnings = strategy.update_warnings
@@ -200,7 +203,7 @@ async def _create(settings: RegistrySettings, request: Update) -> Written:
     meta.pop("resourceVersion", None)
     wipe_system_fields(meta)
     fill_system_fields(meta, settings)
-    create.prepare(served, key.namespace, obj, request.warn)
+    await create.prepare(served, key.namespace, obj, request.warn)
     if request.admit_create is not None:
         await request.admit_create(obj)
     if request.dry_run:

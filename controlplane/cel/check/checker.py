@@ -265,15 +265,12 @@ class _Checker:
 
     # Literals
 
-    def _joined(self, expr: Expr, before: Type | None, now: Type) -> Type:
+    def _joined(self, before: Type | None, now: Type) -> Type:
         if before is None:
             return now
         if self.types.assignable(before, now):
             return most_general(before, now)
-        if self.environment.homogeneous_literals:
-            self._mismatch(expr.position, before, now)
-            return ERROR
-        return DYN
+        return DYN  # where Kubernetes wants one type, the validators say so
 
     def _unwrapped(self, expr: Expr) -> Type:
         """The type of an optional entry's value."""
@@ -289,7 +286,7 @@ class _Checker:
         for index, item in enumerate(expr.items):
             checked = expr.items[index] = self.check(item)
             found = self._unwrapped(checked) if index in expr.optional else checked.type
-            item_type = self._joined(checked, item_type, found)
+            item_type = self._joined(item_type, found)
         expr.type = list_of(item_type or self.types.fresh())
 
     def _map(self, expr: MapExpr) -> None:
@@ -297,10 +294,10 @@ class _Checker:
         value_type: Type | None = None
         for entry in expr.entries:
             entry.key = self.check(entry.key)
-            key_type = self._joined(entry.key, key_type, entry.key.type)
+            key_type = self._joined(key_type, entry.key.type)
             entry.value = self.check(entry.value)
             found = self._unwrapped(entry.value) if entry.optional else entry.value.type
-            value_type = self._joined(entry.value, value_type, found)
+            value_type = self._joined(value_type, found)
         expr.type = map_of(key_type or self.types.fresh(), value_type or self.types.fresh())
 
     def _struct(self, expr: StructExpr) -> None:

@@ -1,4 +1,4 @@
-"""What Kubernetes checks beyond types: literals that name no duration, no moment, no pattern; lists of mixed types.
+"""What Kubernetes checks beyond types: literals that are no duration, moment, pattern or format; lists of mixed types.
 
 Source: google/cel-go ``cel/validator.go``.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from controlplane.cel.ast import Call, Comprehension, Const, Expr, ListExpr, MapExpr, Select, StructExpr
+from controlplane.cel.check.formats import format_problem
 from controlplane.cel.errors import EvalError, Issues
 from controlplane.cel.patterns import PatternError, searcher
 from controlplane.cel.timestamps import parse_duration, parse_timestamp
@@ -51,10 +52,19 @@ def validate(expr: Expr, source: str) -> None:
         CompileError.
     """
     issues = Issues(source)
-    for node in walk(expr):
+    pending = [(expr, False)]
+    while pending:
+        node, formatted = pending.pop()
         match node:
             case Call(function="duration" | "timestamp" | "matches"):
                 _literal(node, issues)
+            case Call(function="format"):
+                formatted = True
+                problem = format_problem(node)
+                if problem is not None:
+                    issues.add(*problem)
+            case _ if formatted:  # what is formatted may be of any types
+                pass
             case ListExpr():
                 _alike(node.items, [index in node.optional for index in range(len(node.items))], issues)
             case MapExpr():
@@ -62,6 +72,7 @@ def validate(expr: Expr, source: str) -> None:
                 _alike([entry.value for entry in node.entries], [entry.optional for entry in node.entries], issues)
             case _:
                 pass
+        pending.extend((child, formatted) for child in children(node))
     if issues:
         raise issues.error()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 
 from controlplane.cel.errors import EvalError
@@ -24,7 +24,7 @@ from controlplane.cel.timestamps import format_duration, format_timestamp
 from controlplane.cel.types import DYN, STRING, Type, list_of
 from controlplane.cel.values import Duration, Timestamp, Value, type_of
 
-__all__ = ["FORMAT", "FORMAT_PLAIN", "Clause", "clauses_of"]
+__all__ = ["CLAUSE_RULES", "FORMAT", "FORMAT_PLAIN", "Clause", "clauses_of"]
 
 _CLAUSE = re.compile(r"%(?:%|(\.[0-9]*)?(.?))", re.DOTALL)
 _DEFAULT_PRECISION = 6
@@ -117,6 +117,16 @@ _STRING_RULE = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, "
     "and timestamps"
 )
+CLAUSE_RULES: Mapping[str, str] = {
+    "s": _STRING_RULE,
+    "d": "decimal clause can only be used on integers",
+    "f": "fixed-point clause can only be used on doubles",
+    "e": "scientific clause can only be used on doubles",
+    "b": "only integers and bools can be formatted as binary",
+    "x": "only integers, byte buffers, and strings can be formatted as hex",
+    "o": "octal clause can only be used on integers",
+}
+"""By letter: what is said of an argument that does not fit."""
 
 
 def _is_number(value: Value) -> bool:
@@ -130,24 +140,17 @@ def _localized(clause: Clause, value: Value) -> str:
             return _as_string(value)
         case "d":
             if not _is_number(value):
-                raise _unfit("decimal clause can only be used on integers", value)
+                raise _unfit(CLAUSE_RULES["d"], value)
             return str(int(value))
         case "f":
-            return _fixed(_double(value, "fixed-point"), clause.precision)
+            return _fixed(_double(value, CLAUSE_RULES["f"]), clause.precision)
         case "e":
-            return _scientific(_double(value, "scientific"), clause.precision)
+            return _scientific(_double(value, CLAUSE_RULES["e"]), clause.precision)
         case _:
-            return _in_base(clause.letter, value, _INTEGER_RULES)
+            return _in_base(clause.letter, value, CLAUSE_RULES)
 
 
-_INTEGER_RULES = {
-    "b": "only integers and bools can be formatted as binary",
-    "x": "only integers, byte buffers, and strings can be formatted as hex",
-    "o": "octal clause can only be used on integers",
-}
-
-
-def _in_base(letter: str, value: Value, rules: dict[str, str]) -> str:
+def _in_base(letter: str, value: Value, rules: Mapping[str, str]) -> str:
     kind = letter.lower()
     if isinstance(value, bool) and kind == "b":
         return "1" if value else "0"
@@ -159,12 +162,12 @@ def _in_base(letter: str, value: Value, rules: dict[str, str]) -> str:
     raise _unfit(rules[kind], value)
 
 
-def _double(value: Value, clause: str) -> float:
+def _double(value: Value, rule: str) -> float:
     if isinstance(value, float):
         return value
     if isinstance(value, str) and value in _SPECIAL:
         return float(value)
-    raise _unfit(f"{clause} clause can only be used on doubles", value)
+    raise _unfit(rule, value)
 
 
 def _not_finite(value: float) -> str:

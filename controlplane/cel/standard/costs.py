@@ -113,7 +113,7 @@ def added_estimate(left: Operand, right: Operand) -> CallEstimate:
 
 def joined_surcharge(length: int) -> int:
     """What joining lists costs beyond 1: nothing upstream, which does not copy them."""
-    return 0 if length <= 64 else length // 16 if length <= 10_000 else length // 4
+    return 0 if length <= 64 else length // 8 if length <= 10_000 else length // 2
 
 
 def list_added_estimate(left: Operand, right: Operand) -> CallEstimate:

@@ -53,7 +53,7 @@ class AccessReviews:
 
     async def answer(self, obj: Obj, call: Call) -> Obj:
         """See ``Answerer``. An authorizer that fails is no error: the status says so."""
-        errors = self._resource.strategy.validate(obj)
+        errors = [error for error in self._resource.strategy.validate(obj) if error is not None]
         if errors:
             raise _without_kind(invalid(self._resource.group, "", "", errors))
         await call.admit(deepcopy(obj))

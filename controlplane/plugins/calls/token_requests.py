@@ -67,7 +67,7 @@ class TokenRequests:
             "creationTimestamp": rfc3339(int(now)),
         }
         obj["status"] = {"token": "", "expirationTimestamp": None}
-        errors = TOKEN_REQUESTS.strategy.validate(obj)
+        errors = [error for error in TOKEN_REQUESTS.strategy.validate(obj) if error is not None]
         if errors:
             raise _invalid("", errors)
         await call.admit(deepcopy(obj))

@@ -23,12 +23,14 @@ __all__ = ["Collection", "Collections"]
 class Collection:
     """``name``: group and resource, for metrics. ``prefix`` ends in a slash. ``raw`` and ``poisoned``: how many of
     its ``count`` entries are not read yet, and cannot be read. ``since``: changes at and below this revision are not
-    in the ring, whatever the ring's floor. ``observer`` is shown every change in the step that applies it."""
+    in the ring, whatever the ring's floor. ``observer`` is shown every change in the step that applies it.
+    ``newest``: the generation of the newest view."""
 
     __slots__ = (
         "count",
         "end",
         "name",
+        "newest",
         "observer",
         "poisoned",
         "prefix",
@@ -41,6 +43,7 @@ class Collection:
 
     def __init__(self, name: tuple[str, str], prefix: bytes, ring: Ring, *, volatile: bool, since: int) -> None:
         self.name, self.prefix, self.end = name, prefix, prefix[:-1] + b"0"
+        self.newest = ""
         self.ring, self.volatile, self.since = ring, volatile, since
         self.count = self.raw = self.poisoned = 0
         self.scopes: dict[bytes, list[Channel]] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
@@ -77,7 +77,7 @@ class Flights:
 
     def __init__(self, start: Start) -> None:
         self._start = start
-        self._underway: dict[tuple[Entry, str], asyncio.Future[Outcome]] = {}
+        self._underway: dict[tuple[RemoteConversion, Entry, str], asyncio.Future[Outcome]] = {}
 
     async def convert(
         self,
@@ -92,16 +92,16 @@ class Flights:
             ConversionFailed, Unreadable: the first failure.
         """
         waiting: dict[asyncio.Future[Outcome], None] = {}
-        new: list[Entry] = []
+        new: dict[Entry, None] = {}  # an entry may be there twice: as a state, and as the one before the next
         for entry in entries:
-            underway = self._underway.get((entry, wanted))
+            underway = self._underway.get((conversion, entry, wanted))
             if underway is None:
-                new.append(entry)
+                new[entry] = None
             else:
                 waiting[underway] = None
         for batch in _batches(new):
             promise: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-            self._underway.update(((entry, wanted), promise) for entry in batch)
+            self._underway.update(((conversion, entry, wanted), promise) for entry in batch)
             self._start(self._fly(conversion, batch, wanted, keep, promise))
             waiting[promise] = None
         for promise in waiting:
@@ -130,7 +130,7 @@ class Flights:
             error = failure
         finally:
             for entry in batch:
-                del self._underway[entry, wanted]
+                del self._underway[conversion, entry, wanted]
             promise.set_result(error)
 
 
@@ -142,7 +142,7 @@ def _again(error: StorageError) -> StorageError:
     return copy
 
 
-def _batches(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
+def _batches(entries: Iterable[Entry]) -> Iterator[Sequence[Entry]]:
     batch: list[Entry] = []
     size_bytes = 0
     for entry in entries:

@@ -81,6 +81,9 @@ class ByObject:
         return served
 
 
+_NOTHING: dict[str, bytes | None] = {}
+
+
 class View:
     """One generation of a resource over a collection. ``is_remote``: somebody else may have to convert, so ``ready``
     must be awaited before entries are served or decoded."""
@@ -92,6 +95,7 @@ class View:
         "_conversion",
         "_flights",
         "_intake",
+        "_late",
         "collection",
         "is_remote",
         "resource",
@@ -103,6 +107,8 @@ class View:
         self.resource, self.collection = resource, collection
         self._intake, self._conversion, self._as_stored = intake, conversion, conversion.as_stored
         self._flights, self.is_remote = flights, isinstance(conversion, RemoteConversion)
+        self._late: dict[Entry, dict[str, bytes | None]] = {}
+        collection.newest = resource.generation
         self._api_versions = {v.name: resource.gvk(v.name).api_version for v in resource.versions}
         self._as_kept: dict[str, tuple[str, dict[str, bytes | None]]] = {
             version: (resource.generation, {version: None}) for version in self._api_versions.values()
@@ -112,7 +118,8 @@ class View:
         return self._api_versions[version]
 
     async def ready(self, entries: Sequence[Entry], version: str) -> None:
-        """Have somebody else convert those of the entries that cannot be served yet; the outcome is kept on them.
+        """Have somebody else convert those of the entries that cannot be served yet; the outcome is kept on them. They
+        are ready when this returns, and as long as the caller does not wait for anything.
 
         Raises:
             ConversionFailed; Unreadable: one of them cannot be read.
@@ -121,12 +128,10 @@ class View:
         if not isinstance(conversion, RemoteConversion):
             return
         wanted = self._api_versions[version]
-        missing: list[Entry] = []
         for entry in entries:
             self.prepare(entry)
-            if conversion.needs(entry.origin.api_version, wanted) and wanted not in self._forms(entry):
-                missing.append(entry)
-        if missing:
+        # again: a newer generation may have taken the place on an entry before this task has run on
+        while missing := [entry for entry in entries if not self.is_ready(entry, version)]:
             await self._flights.convert(conversion, missing, wanted, self._keep)
 
     def is_ready(self, entry: Entry, version: str) -> bool:
@@ -163,7 +168,7 @@ class View:
                 made = encoding.encode(self.served(entry, version))
             except ValueError as error:
                 raise Unreadable(entry.key, str(error)) from error
-            entry.forms = (self.resource.generation, {**self._forms(entry), key: made})
+            self._keep(entry, key, made)
         return made
 
     def served_as_kept(
@@ -218,14 +223,20 @@ class View:
     def _forms(self, entry: Entry) -> dict[str, bytes | None]:
         """What this generation has made of an entry."""
         forms = entry.forms
-        return forms[1] if forms is not None and forms[0] == self.resource.generation else {}
+        if forms is not None and forms[0] == self.resource.generation:
+            return forms[1]
+        return self._late.get(entry, _NOTHING) if self._late else _NOTHING
 
     def _keep(self, entry: Entry, wanted: str, data: bytes) -> None:
-        known = self._forms(entry)
-        if not known and data is entry.data:
+        """Remember a form. What somebody else has converted is not taken away by a generation that is over: that keeps
+        its own forms to itself, as long as somebody uses it."""
+        known, generation = self._forms(entry), self.resource.generation
+        if self.is_remote and self.collection.newest != generation:
+            self._late[entry] = {**known, wanted: None if data is entry.data else data}
+        elif not known and data is entry.data and wanted in self._as_kept:
             entry.forms = self._as_kept[wanted]  # one for all entries of which this is true
         else:
-            entry.forms = (self.resource.generation, {**known, wanted: None if data is entry.data else data})
+            entry.forms = (generation, {**known, wanted: None if data is entry.data else data})
 
     def to_storage(self, obj: Obj) -> Obj:
         """An object as it is stored, where nobody else has to convert it."""

@@ -276,18 +276,18 @@ def test_instances_that_cannot_be_deleted_are_told_of(tmp_path: Path) -> None:
     run(main())
 
 
-def test_rules_in_cel_are_kept_and_said_not_to_be_enforced(tmp_path: Path) -> None:
+def test_rules_in_cel_are_kept_and_enforced(tmp_path: Path) -> None:
     async def main() -> None:
-        rules = [{"rule": "self.n > 1"}]
+        rules = [{"rule": "self > 1", "message": "must be large"}]
         crd = definition(properties={"n": {"type": "integer", "x-kubernetes-validations": rules}})
         async with running_plane(tmp_path) as plane:
-            url = plane.running.url + DEFINITIONS_PATH
-            async with plane.http.post(url, json=crd, ssl=plane.admin_tls) as response:
-                assert response.status == 201
-                assert "does not enforce them yet" in response.headers["Warning"]
+            await created(plane, DEFINITIONS_PATH, crd)
             kept = await read(plane, f"{DEFINITIONS_PATH}/foos.example.com")
             _, schema = storage_schema(kept)
             assert schema["properties"]["spec"]["properties"]["n"]["x-kubernetes-validations"] == rules
+            status, body = await plane.call("POST", FOOS, foo(spec={"n": 1}))
+            assert (status, body["details"]["causes"][0]["message"]) == (422, "Invalid value: 1: must be large")
+            await created(plane, FOOS, foo(spec={"n": 2}))
 
     run(main())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,54 @@ def test_claims_mean_a_user(tmp_path: Path) -> None:
     run(scenario())
 
 
+def test_expressions_say_what_claims_mean(tmp_path: Path) -> None:
+    mappings = {
+        "username": {"expression": "claims.email_verified ? claims.email : 'nobody'"},
+        "groups": {"expression": "claims.roles.split(',')"},
+        "uid": {"expression": "string(claims.number)"},
+        "extra": [
+            {"key": "acme.com/team", "valueExpression": "claims.?team.orValue('')"},
+            {"key": "acme.com/all", "valueExpression": "claims.roles.split(',')"},
+        ],
+    }
+    rules = [{"expression": "claims.exp - claims.nbf <= 86400", "message": "it lasts too long"}]
+    user_rules = [{"expression": "!user.username.startsWith('system:')", "message": "no system users"}]
+
+    async def scenario() -> None:
+        async with issuer(tmp_path) as made:
+            file = tmp_path / "authentication.yaml"
+            more = {"claimMappings": mappings, "claimValidationRules": rules, "userValidationRules": user_rules}
+            file.write_text(json.dumps({**HEAD, "jwt": [of_issuer(made, **more)]}))
+            async with identity_plane(tmp_path, configure=configure(file)) as plane:
+                now = int(time.time())
+                good = {
+                    "email": "a@b",
+                    "email_verified": True,
+                    "roles": "x,y",
+                    "number": 7,
+                    "nbf": now,
+                    "exp": now + 99,
+                }
+                status, user = await who(plane, made.token("first", **good))
+                assert status == 201, user
+                assert user == {
+                    "username": "a@b",
+                    "uid": "7",
+                    "groups": ["x", "y", "system:authenticated"],
+                    "extra": {"acme.com/all": ["x", "y"]},
+                }
+                for claims, reason in (
+                    ({"exp": now + 90_000}, "failed: it lasts too long"),
+                    ({"email": "system:admin"}, "failed: no system users"),
+                    ({"email": ""}, "oidc: empty username via CEL expression is not allowed"),
+                    ({"roles": None}, "resulted in error: no such key: roles"),
+                    ({"roles": 7}, "oidc: error evaluating group claim expression"),
+                ):
+                    assert reason in await why(plane, made.token("first", **{**good, **claims}))
+
+    run(scenario())
+
+
 def test_keys_change_and_forged_tokens_do_not_make_us_ask_for_ever(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with issuer(tmp_path) as made:
@@ -181,8 +230,21 @@ def test_anonymous_requests_on_some_paths(tmp_path: Path) -> None:
             "URL must not overlap with disallowed issuers: [https://kubernetes.default.svc]",
         ),
         (
-            {**HEAD, "jwt": [{"claimMappings": {"username": {"expression": "claims.sub"}}}]},
-            'jwt[0].claimMappings.username.expression: Invalid value: "claims.sub": CEL expressions are not supported',
+            {**HEAD, "jwt": [{"claimMappings": {"username": {"expression": "claims.email"}}}]},
+            'jwt[0].claimMappings.username.expression: Invalid value: "claims.email": claims.email_verified must be',
+        ),
+        (
+            {**HEAD, "jwt": [{"claimValidationRules": [{"expression": "claims."}]}]},
+            'jwt[0].claimValidationRules[0].expression: Invalid value: "claims.": compilation failed: ERROR: <input>',
+        ),
+        (
+            {**HEAD, "jwt": [{"userValidationRules": [{"expression": "user.name == 'a'"}]}]},
+            "undefined field 'name'",
+        ),
+        ({**HEAD, "jwt": [{"claimValidationRules": [{"expression": "claims.sub"}]}]}, "must evaluate to bool"),
+        (
+            {**HEAD, "jwt": [{"claimMappings": {"extra": [{"key": "a.k8s.io/b", "valueExpression": "'x'"}]}}]},
+            "k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use",
         ),
         (
             {**HEAD, "anonymous": {"enabled": False, "conditions": [{"path": "/x"}]}},

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.apimachinery.codec import yaml
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource
 from tests.property.fuzz.harness import NAMES, Fuzzed, counted, fuzzed_plane
@@ -61,7 +61,7 @@ def test_bytes_are_read_or_refused(
     method: str,
 ) -> None:
     resource, obj = made
-    raw = bytearray(yaml.dumps(obj) if as_yaml else json.dumps(obj).encode())
+    raw = bytearray((yaml.safe_dump(obj) if as_yaml else json.dumps(obj)).encode())
     for at, piece in corrupt:
         place = at % (len(raw) + 1)
         raw[place : place + len(piece)] = piece

@@ -12,6 +12,8 @@ import pytest
 from controlplane.apiextensions.definition.resource import DEFINITIONS
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.decode import Decoder
+from controlplane.apimachinery.validation.strategy import creation_errors
+from controlplane.apimachinery.validation.strategy import update_errors as update_errors_of
 from tests.custom_resources import definition, real_definitions
 
 ROOT = "spec.validation.openAPIV3Schema"
@@ -29,7 +31,7 @@ def errors(crd: Obj) -> list[str]:
     """What is wrong with a new definition."""
     obj = decoded(crd)
     DEFINITIONS.strategy.prepare_for_create(obj)
-    return [str(error) for error in DEFINITIONS.strategy.validate(obj)]
+    return [str(error) for error in creation_errors(DEFINITIONS, obj)]
 
 
 def with_schema(schema: Obj) -> Obj:
@@ -124,7 +126,7 @@ def updated(change: Obj, *, established: bool) -> list[str]:
         inner[last] = value
     DEFINITIONS.strategy.prepare_for_update(new, old)
     assert new["metadata"]["generation"] == 2
-    return [error.field for error in DEFINITIONS.strategy.validate_update(new, old)]
+    return [error.field for error in update_errors_of(DEFINITIONS, new, old)]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_a_storage_version_is_remembered_until_it_is_taken_from_the_status() -> 
     new["spec"]["versions"][0]["name"] = "v2"
     DEFINITIONS.strategy.prepare_for_update(new, old)
     assert new["status"]["storedVersions"] == ["v1", "v2"]
-    (error,) = DEFINITIONS.strategy.validate_update(new, old)
+    (error,) = update_errors_of(DEFINITIONS, new, old)
     assert (error.field, error.value) == ("status.storedVersions[0]", "v1")
 
 
@@ -214,9 +216,7 @@ def update_errors(old: Obj, new: Obj) -> list[str]:
     old["status"] = new["status"] = {"conditions": established, "storedVersions": ["v1"]}
     for obj in (old, new):
         obj["metadata"] |= {"uid": "u", "resourceVersion": "1"}
-    validate = DEFINITIONS.strategy.validate_update
-    assert validate is not None
-    return [str(error) for error in validate(new, old)]
+    return [str(error) for error in update_errors_of(DEFINITIONS, new, old)]
 
 
 def test_a_bundle_that_cannot_be_read_may_stay_but_not_come() -> None:

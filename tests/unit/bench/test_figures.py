@@ -8,13 +8,15 @@ import pytest
 
 from tests.bench.compare import Outcome
 from tests.bench.load import Load
-from tests.bench.machine import REFERENCE_CPU_US, factor_of
+from tests.bench.machine import REFERENCE_CPU_US, factor_of, uneven
 from tests.bench.report import Row
 
 
 def test_a_machine_is_never_taken_for_faster_than_the_targets() -> None:
     assert factor_of(REFERENCE_CPU_US * 3, REFERENCE_CPU_US * 2) == pytest.approx(2.5)
     assert factor_of(REFERENCE_CPU_US / 2) == 1.0
+    assert uneven(100, 130)
+    assert not uneven(100, 120)
 
 
 def test_only_rows_that_scale_are_scaled() -> None:

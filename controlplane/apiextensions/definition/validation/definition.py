@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from controlplane.apiextensions.definition.conditions import is_true
 from controlplane.apiextensions.definition.storage_form import fold
 from controlplane.apiextensions.definition.validation.approval import approval_errors
-from controlplane.apiextensions.definition.validation.options import Strictness, strictness_of_update
+from controlplane.apiextensions.definition.validation.options import Strictness, known_schemas, strictness_of_update
 from controlplane.apiextensions.definition.validation.parts import names_errors
 from controlplane.apiextensions.definition.validation.spec import spec_errors, spec_update_errors
 from controlplane.apimachinery.identity import Obj
@@ -20,8 +21,8 @@ from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 __all__ = ["definition_errors", "definition_update_errors", "status_update_errors"]
 
 
-def definition_errors(obj: Obj) -> list[FieldError]:
-    """Everything that is wrong with a new definition."""
+def definition_errors(obj: Obj) -> Iterator[FieldError | None]:
+    """Everything that is wrong with a new definition; None where there may be a break."""
     spec = obj["spec"]
 
     def validate_name(name: str, prefix: bool) -> list[str]:  # noqa: FBT001 - the shape of Strategy.validate_name
@@ -31,28 +32,42 @@ def definition_errors(obj: Obj) -> list[FieldError]:
             problems.append('must be spec.names.plural+"."+spec.group')
         return problems
 
-    return [
-        *validate_object_meta(obj["metadata"], namespaced=False, validate_name=validate_name),
-        *spec_errors(fold(spec), Strictness()),
-        *_status_errors(obj),
-        *_stored_versions_errors(obj),
-        *approval_errors(obj, None),
-        *_kept_unknown_errors(obj, None),
-    ]
+    yield from validate_object_meta(obj["metadata"], namespaced=False, validate_name=validate_name)
+    yield from spec_errors(fold(spec), Strictness())
+    yield from _status_errors(obj)
+    yield from _stored_versions_errors(obj)
+    yield from approval_errors(obj, None)
+    yield from _kept_unknown_errors(obj, None)
 
 
-def definition_update_errors(obj: Obj, old: Obj) -> list[FieldError]:
-    """Everything that is wrong with a changed definition."""
+def definition_update_errors(obj: Obj, old: Obj) -> Iterator[FieldError | None]:
+    """Everything that is wrong with a changed definition; None where there may be a break."""
+    yield from validate_object_meta_update(obj["metadata"], old["metadata"])
     folded, old_folded = fold(obj["spec"]), fold(old["spec"])
-    same = folded == old_folded
-    return [
-        *validate_object_meta_update(obj["metadata"], old["metadata"]),
-        *(() if same else spec_update_errors(folded, old_folded, strictness_of_update(old, old_folded, folded))),
-        *_status_errors(obj),
-        *_stored_versions_errors(obj),
-        *approval_errors(obj, old),
-        *_kept_unknown_errors(obj, old),
-    ]
+    if folded != old_folded:
+        yield from _spec_change_errors(folded, old_folded, old)
+    yield from _status_errors(obj)
+    yield from _stored_versions_errors(obj)
+    yield from approval_errors(obj, old)
+    yield from _kept_unknown_errors(obj, old)
+
+
+def _spec_change_errors(folded: Obj, old_folded: Obj, old: Obj) -> Iterator[FieldError | None]:
+    """What may stay because it was there before is only looked for if something is wrong by all rules."""
+    by_all = Strictness(
+        immutable_names=is_true(old, "Established"),
+        allow_bad_ca_bundle=False,
+        known_schemas=frozenset(known_schemas(old_folded, folded)),
+    )
+    errors = []
+    for error in spec_update_errors(folded, old_folded, by_all):
+        if error is None:
+            yield None
+        else:
+            errors.append(error)
+    if errors:
+        yield None
+        yield from spec_update_errors(folded, old_folded, strictness_of_update(old, old_folded, folded))
 
 
 def status_update_errors(obj: Obj, old: Obj) -> list[FieldError]:

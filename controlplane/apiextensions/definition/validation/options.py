@@ -15,7 +15,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.schema_defaults import has_unpruned_defaults
 from controlplane.apimachinery.schema.structural import structural_errors, unsupported_keyword
 
-__all__ = ["TYPES", "Strictness", "schemas_of", "some_schema", "strictness_of_update", "walk_schema"]
+__all__ = ["TYPES", "Strictness", "known_schemas", "schemas_of", "some_schema", "strictness_of_update", "walk_schema"]
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 """What ``type`` may be in a schema."""
@@ -89,7 +89,7 @@ def strictness_of_update(old: Obj, old_folded: Obj, folded: Obj) -> Strictness:
         pruned_defaults=not any(has_unpruned_defaults(s) for s in schemas_of(old_folded)),
         allow_bad_ca_bundle=not is_true(old, "Established") or _has_bad_ca_bundle(conversion),
         crowded_fields=frozenset(_crowded(old_folded, folded)),
-        known_schemas=frozenset(_known_schemas(old_folded, folded)),
+        known_schemas=frozenset(known_schemas(old_folded, folded)),
     )
 
 
@@ -130,7 +130,7 @@ def _crowded(old: Obj, new: Obj) -> Iterator[str]:
             yield version["name"]
 
 
-def _known_schemas(old: Obj, new: Obj) -> Iterator[str]:
+def known_schemas(old: Obj, new: Obj) -> Iterator[str]:
     """Versions whose schemas have not changed; upstream, too, does not hold the cost of their rules against them."""
     if old.get("validation") == new.get("validation"):
         yield ""

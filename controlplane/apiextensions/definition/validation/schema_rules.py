@@ -9,19 +9,28 @@ Source: kubernetes/apiextensions-apiserver ``pkg/apis/apiextensions/validation/v
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
-from controlplane.apiextensions.definition.validation.options import TYPES, Strictness
+from controlplane.apiextensions.definition.validation.options import TYPES, Strictness, walk_schema
 from controlplane.apiextensions.definition.validation.rules import rule_errors
-from controlplane.apiextensions.rules.definition import expression_errors
+from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import META_FIELDS
-from controlplane.apimachinery.schema.plain import plain_parts
-from controlplane.apimachinery.schema.schema_defaults import default_errors
-from controlplane.apimachinery.schema.structural import says_something, structural_errors, unsupported_keyword
-from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
+from controlplane.apimachinery.schema.plain import plain_steps
+from controlplane.apimachinery.schema.schema_defaults import default_findings
+from controlplane.apimachinery.schema.structural import says_something, structural_findings, unsupported_keyword
+from controlplane.apimachinery.validation.field import (
+    ENOUGH_ERRORS,
+    FieldError,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from controlplane.cel.patterns import PatternError, searcher
 
 __all__ = ["validation_errors"]
 
@@ -50,33 +59,58 @@ class _Context:
     in_meta: bool = False
 
 
-def validation_errors(holder: Obj | None, path: str, strictness: Strictness, *, has_status: bool) -> list[FieldError]:
-    """What is wrong with a ``schema`` or ``validation`` field. ``has_status``: the status has a path of its own, so it
-    must be possible to validate it alone."""
+def validation_errors(
+    holder: Obj | None, path: str, strictness: Strictness, *, has_status: bool
+) -> Iterator[FieldError | None]:
+    """What is wrong with a ``schema`` or ``validation`` field; None where there may be a break. ``has_status``: the
+    status has a path of its own, so it must be possible to validate it alone."""
     schema = (holder or {}).get("openAPIV3Schema")
     if schema is None:
-        return []
+        return
     at = f"{path}.openAPIV3Schema"
-    errors: list[FieldError] = []
-    plain = plain_parts(schema)
-    if has_status:
-        errors += _root_errors(schema, at, path)
+    yield from _compile_patterns(schema)
+    parts: set[int] = set()
+    yield from plain_steps(schema, parts)
+    plain, count, unsupported = frozenset(parts), 0, ""
+    head = list(_root_errors(schema, at, path)) if has_status else []
     if schema.get("nullable"):
-        errors.append(forbidden(f"{at}.nullable", "nullable cannot be true at the root"))
-    unsupported = ""
+        head.append(forbidden(f"{at}.nullable", "nullable cannot be true at the root"))
+    yield from head
     if strictness.structural:
         unsupported = unsupported_keyword(schema, plain)
+        yield None
         if not unsupported:
-            errors += structural_errors(schema, at, plain) or default_errors(
-                schema, at, pruned=strictness.pruned_defaults, plain=plain
-            )
-    errors += _schema_errors(schema, at, _Context(strictness, plain), is_root=True)
-    if unsupported and not errors:
-        errors.append(invalid(at, "", unsupported))
-    if strictness.expressions and not errors:
+            for found in structural_findings(schema, at, plain):
+                yield found
+                count += found is not None
+            if not count:
+                for found in default_findings(schema, at, pruned=strictness.pruned_defaults, plain=plain):
+                    yield found
+                    count += found is not None
+    for found in _schema_errors(schema, at, _Context(strictness, plain), is_root=True):
+        yield found
+        count += found is not None
+        if count >= ENOUGH_ERRORS:
+            return
+    if count or head:
+        return
+    if unsupported:
+        yield invalid(at, "", unsupported)
+        return
+    if strictness.expressions and has_rules(schema):
+        from controlplane.apiextensions.rules.definition import expression_errors
+
         # Where a schema has faults, what it declares to expressions may be wrong too: upstream does not look either.
-        errors += expression_errors(schema, at)
-    return errors
+        yield from expression_errors(schema, at)
+
+
+def _compile_patterns(schema: Obj) -> Iterator[None]:
+    """Have all patterns compiled, which takes longest of all, and is remembered."""
+    for inner in walk_schema(schema):
+        if pattern := inner.get("pattern"):
+            with suppress(PatternError):  # said later, in its place
+                searcher(pattern)
+            yield
 
 
 def _root_errors(schema: Obj, at: str, path: str) -> Iterator[FieldError]:
@@ -88,7 +122,8 @@ def _root_errors(schema: Obj, at: str, path: str) -> Iterator[FieldError]:
         yield invalid(at, schema, why)
 
 
-def _schema_errors(schema: Obj, path: str, context: _Context, *, is_root: bool = False) -> Iterator[FieldError]:
+def _schema_errors(schema: Obj, path: str, context: _Context, *, is_root: bool = False) -> Iterator[FieldError | None]:
+    yield None
     yield from _keywords(schema, path, context)
     if schema.get("uniqueItems"):
         why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
@@ -113,7 +148,7 @@ def _schema_errors(schema: Obj, path: str, context: _Context, *, is_root: bool =
 _BY_NAME = frozenset({"definitions", "dependencies"})
 
 
-def _inner_errors(value: Any, path: str, context: _Context, *, named: bool) -> Iterator[FieldError]:
+def _inner_errors(value: Any, path: str, context: _Context, *, named: bool) -> Iterator[FieldError | None]:
     """A schema, a list of them, or (``named``) several by name, as a keyword holds them."""
     if isinstance(value, list):
         for i, inner in enumerate(value):
@@ -126,7 +161,7 @@ def _inner_errors(value: Any, path: str, context: _Context, *, named: bool) -> I
         yield from _schema_errors(value, path, context)
 
 
-def _other_fields(schema: Obj, path: str, context: _Context) -> Iterator[FieldError]:
+def _other_fields(schema: Obj, path: str, context: _Context) -> Iterator[FieldError | None]:
     extra = schema["additionalProperties"]
     if schema.get("properties") and extra is not True:
         yield forbidden(f"{path}.additionalProperties", "additionalProperties and properties are mutual exclusive")

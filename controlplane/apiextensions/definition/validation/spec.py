@@ -43,8 +43,8 @@ _EXTENSIONS = (
 )
 
 
-def spec_errors(spec: Obj, strictness: Strictness) -> Iterator[FieldError]:
-    """What is wrong with a spec."""
+def spec_errors(spec: Obj, strictness: Strictness) -> Iterator[FieldError | None]:
+    """What is wrong with a spec; None where there may be a break."""
     group = spec.get("group") or ""
     if not group:
         yield required("spec.group")
@@ -90,8 +90,8 @@ def spec_errors(spec: Obj, strictness: Strictness) -> Iterator[FieldError]:
     yield from conversion_errors(conversion, "spec.conversion", strictness)
 
 
-def spec_update_errors(spec: Obj, old: Obj, strictness: Strictness) -> Iterator[FieldError]:
-    """What is wrong with a spec, and with its change."""
+def spec_update_errors(spec: Obj, old: Obj, strictness: Strictness) -> Iterator[FieldError | None]:
+    """What is wrong with a spec, and with its change; None where there may be a break."""
     yield from spec_errors(spec, strictness)
     names, old_names = spec.get("names") or {}, old.get("names") or {}
     if strictness.immutable_names:
@@ -127,7 +127,7 @@ def _with_structure(spec: Obj, strictness: Strictness, *, keeps_unknown: bool) -
     return replace(strictness, structural=True) if needs else strictness
 
 
-def _versions(spec: Obj, strictness: Strictness) -> Iterator[FieldError]:
+def _versions(spec: Obj, strictness: Strictness) -> Iterator[FieldError | None]:
     versions = spec.get("versions") or []
     per_version = any(version.get("subresources") is not None for version in versions)
     for i, version in enumerate(versions):
@@ -151,7 +151,7 @@ def _versions(spec: Obj, strictness: Strictness) -> Iterator[FieldError]:
         yield invalid("spec.version", first, ",".join(problems))
 
 
-def _version(version: Obj, path: str, strictness: Strictness, *, has_status: bool) -> Iterator[FieldError]:
+def _version(version: Obj, path: str, strictness: Strictness, *, has_status: bool) -> Iterator[FieldError | None]:
     yield from deprecation_errors(version, path)
     strictness = replace(strictness, expressions=version.get("name") not in strictness.known_schemas)
     yield from validation_errors(version.get("schema"), f"{path}.schema", strictness, has_status=has_status)

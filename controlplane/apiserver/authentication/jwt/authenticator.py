@@ -18,6 +18,7 @@ from controlplane.apiserver.authentication.jwt import metrics
 from controlplane.apiserver.authentication.jwt.claims import user_of_claims
 from controlplane.apiserver.authentication.jwt.config import JWTConfig
 from controlplane.apiserver.authentication.jwt.keys import IssuerKeys
+from controlplane.apiserver.authentication.tokens import quoted_list
 from controlplane.base.clock import Clock
 from controlplane.client.fetch import Fetcher
 
@@ -63,7 +64,7 @@ class JWTTokens:
         self._check_claims(said.claims)
         algorithm = said.header.get("alg")
         if algorithm not in self._config.algorithms:
-            expected, got = _listed(self._config.algorithms), go_quoted(str(algorithm))
+            expected, got = quoted_list(self._config.algorithms), go_quoted(str(algorithm))
             raise _refused(f"oidc: id token signed with unsupported algorithm, expected {expected} got {got}")
         if _signed_by(token, said, known):
             return
@@ -75,10 +76,10 @@ class JWTTokens:
         audiences = [audiences] if isinstance(audiences, str) else audiences
         wanted = self._config.issuer.audiences
         if not isinstance(audiences, list) or not any(audience in wanted for audience in audiences):
-            got = _listed(tuple(map(str, audiences or ()))) if isinstance(audiences, list) else "[]"
+            got = quoted_list(tuple(map(str, audiences or ()))) if isinstance(audiences, list) else "[]"
             if len(wanted) == 1:
                 raise _refused(f"oidc: expected audience {go_quoted(wanted[0])} got {got}")
-            raise _refused(f"oidc: expected audience in {_listed(tuple(sorted(wanted)))} got {got}")
+            raise _refused(f"oidc: expected audience in {quoted_list(tuple(sorted(wanted)))} got {got}")
         now, expires, not_before = self._clock.now(), claims.get("exp"), claims.get("nbf")
         if not isinstance(expires, (int, float)) or isinstance(expires, bool):
             raise _refused("oidc: token is expired (Token Expiry: 0001-01-01 00:00:00 +0000 UTC)")
@@ -109,10 +110,6 @@ def _signed_by(token: str, said: Unverified, keys: Sequence[VerifyingKey]) -> bo
 
 def _refused(why: str) -> BadCredentials:
     return BadCredentials(f"oidc: verify token: {why}")
-
-
-def _listed(texts: tuple[str, ...]) -> str:
-    return f"[{' '.join(map(go_quoted, texts))}]"
 
 
 def _time(seconds: float) -> str:

@@ -5,12 +5,15 @@ Source: kubernetes/apiserver ``plugin/pkg/authenticator/token/oidc`` (its order 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apimachinery.validation.field import go_quoted
 from controlplane.apiserver.authentication.api import CREDENTIAL_ID, BadCredentials
 from controlplane.apiserver.authentication.jwt.config import JWTConfig
+
+if TYPE_CHECKING:
+    from controlplane.apiserver.authentication.jwt.expressions import Expressions
 
 __all__ = ["user_of_claims"]
 
@@ -31,16 +34,41 @@ def user_of_claims(config: JWTConfig, claims: Claims) -> UserInfo:
                 "oidc: could not expand distributed claims: they are not supported by this server; have the issuer put "
                 f"{go_quoted(mappings.groups.claim)} into its tokens"
             )
-    username = _username(config, claims)
-    groups = _groups(config, claims)
-    uid = ""
+    expressions = _expressions(config)
+    if expressions is not None and expressions.username is not None:
+        username = expressions.username_of(claims)
+    else:
+        username = _username(config, claims)
+    groups, uid = _groups(config, claims), ""
+    if expressions is not None and expressions.groups is not None:
+        groups = expressions.groups_of(claims)
     if mappings.uid.claim:
         uid = _text(claims, mappings.uid.claim, f"oidc: parse uid claim {go_quoted(mappings.uid.claim)}")
+    elif expressions is not None and expressions.uid is not None:
+        uid = expressions.uid_of(claims)
     token_id = claims.get("jti")
-    extra = {CREDENTIAL_ID: (f"JTI={token_id}",)} if isinstance(token_id, str) and token_id else {}
+    extra: dict[str, tuple[str, ...]] = {}
+    if isinstance(token_id, str) and token_id:
+        extra[CREDENTIAL_ID] = (f"JTI={token_id}",)
+    if expressions is not None:
+        extra |= expressions.extra_of(claims)
     for rule in config.claim_rules:
-        _require(claims, rule.claim, rule.required_value)
-    return UserInfo(name=username, uid=uid, groups=groups, extra=extra)
+        if rule.claim:
+            _require(claims, rule.claim, rule.required_value)
+    user = UserInfo(name=username, uid=uid, groups=groups, extra=extra)
+    if expressions is not None:
+        expressions.check_claims(claims)
+        expressions.check_user(user)
+    return user
+
+
+def _expressions(config: JWTConfig) -> Expressions | None:
+    """None: there are none."""
+    if not config.has_expressions:
+        return None
+    from controlplane.apiserver.authentication.jwt.expressions import expressions_of
+
+    return expressions_of(config)
 
 
 def _username(config: JWTConfig, claims: Claims) -> str:

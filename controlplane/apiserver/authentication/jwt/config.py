@@ -75,6 +75,12 @@ class JWTConfig:
     user_rules: tuple[ClaimRule, ...] = ()
     algorithms: tuple[str, ...] = ()
 
+    @property
+    def has_expressions(self) -> bool:
+        mappings = self.mappings
+        mapped = (mappings.username.expression, mappings.groups.expression, mappings.uid.expression)
+        return any(mapped) or bool(mappings.extra or self.user_rules) or any(r.expression for r in self.claim_rules)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anonymous:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from controlplane.apiserver.authentication.api import BadCredentials
-from controlplane.apiserver.authentication.jws import VerifyingKey
+from controlplane.apiserver.authentication.jws import VerifyingKey, prepare
 from controlplane.apiserver.authentication.jwt import metrics
 from controlplane.apiserver.authentication.jwt.config import JWTConfig
 from controlplane.base import logs
@@ -117,6 +117,7 @@ def _keys(document: Any, algorithms: Sequence[str]) -> tuple[VerifyingKey, ...]:
     from jwt import PyJWK
     from jwt.exceptions import PyJWTError
 
+    prepare()
     entries = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(entries, list):
         raise FetchError("the key set has no keys")

@@ -1,6 +1,6 @@
 """What is wrong with an AuthenticationConfiguration.
 
-CEL expressions are refused by name: this server does not evaluate them in tokens yet.
+Expressions are compiled; what compiles them is imported only if there is one.
 
 Source: kubernetes/apiserver ``pkg/apis/apiserver/validation`` (its order and texts).
 """
@@ -26,9 +26,12 @@ from controlplane.apiserver.authentication.jwt.config import (
 __all__ = ["validate_configuration", "validate_jwt"]
 
 MOST_ISSUERS = 64
-NO_CEL = "CEL expressions are not supported here by this server"
 NO_EGRESS = "egress selectors are not supported by this server"
 MATCH_ANY = "MatchAny"
+UNVERIFIED_EMAIL = (
+    "claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression "
+    "or claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression"
+)
 
 
 def validate_configuration(
@@ -65,6 +68,7 @@ def validate_jwt(jwt: JWTConfig, path: str, disallowed_issuers: Collection[str])
     errors = list(_issuer(jwt.issuer, f"{prefix}issuer", disallowed_issuers))
     errors += _claim_rules(jwt.claim_rules, f"{prefix}claimValidationRules")
     errors += _mappings(jwt.mappings, f"{prefix}claimMappings")
+    errors += _unverified_email(jwt, f"{prefix}claimMappings")
     errors += _user_rules(jwt.user_rules, f"{prefix}userValidationRules")
     return errors
 
@@ -133,6 +137,7 @@ def _audiences(issuer: Issuer, path: str) -> Iterator[FieldError]:
 
 def _claim_rules(rules: tuple[ClaimRule, ...], path: str) -> Iterator[FieldError]:
     claims: set[str] = set()
+    expressions: set[str] = set()
     for i, rule in enumerate(rules):
         where = f"{path}[{i}]"
         if rule.claim and rule.expression:
@@ -147,7 +152,11 @@ def _claim_rules(rules: tuple[ClaimRule, ...], path: str) -> Iterator[FieldError
             if rule.required_value:
                 why = "may not be specified when expression is set"
                 yield invalid(f"{where}.requiredValue", rule.required_value, why)
-            yield invalid(f"{where}.expression", rule.expression, NO_CEL)
+            if rule.expression in expressions:
+                yield duplicate(f"{where}.expression", rule.expression)
+                continue
+            expressions.add(rule.expression)
+            yield from _expression(rule.expression, f"{where}.expression", condition=True)
         else:
             yield required(where, "claim or expression is required")
 
@@ -159,7 +168,7 @@ def _mappings(mappings: ClaimMappings, path: str) -> Iterator[FieldError]:
     if uid.claim and uid.expression:
         yield invalid(f"{path}.uid", "", "claim and expression can't both be set")
     elif uid.expression:
-        yield invalid(f"{path}.uid.expression", uid.expression, NO_CEL)
+        yield from _expression(uid.expression, f"{path}.uid.expression")
     yield from _extra(mappings.extra, f"{path}.extra")
 
 
@@ -169,7 +178,7 @@ def _prefixed(mapping: Mapping, path: str, *, is_required: bool) -> Iterator[Fie
     elif mapping.expression:
         if mapping.prefix is not None:
             yield invalid(f"{path}.prefix", mapping.prefix, "may not be specified when expression is set")
-        yield invalid(f"{path}.expression", mapping.expression, NO_CEL)
+        yield from _expression(mapping.expression, f"{path}.expression")
     elif mapping.claim:
         if mapping.prefix is None:
             why = "prefix is required when claim is set. It can be set to an empty string to disable prefixing"
@@ -196,12 +205,33 @@ def _extra(mappings: tuple[ExtraMapping, ...], path: str) -> Iterator[FieldError
         if not mapping.value_expression:
             yield required(f"{where}.valueExpression")
         else:
-            yield invalid(f"{where}.valueExpression", mapping.value_expression, NO_CEL)
+            yield from _expression(mapping.value_expression, f"{where}.valueExpression")
 
 
 def _user_rules(rules: tuple[ClaimRule, ...], path: str) -> Iterator[FieldError]:
+    seen: set[str] = set()
     for i, rule in enumerate(rules):
+        where = f"{path}[{i}].expression"
         if not rule.expression:
-            yield required(f"{path}[{i}].expression")
+            yield required(where)
+        elif rule.expression in seen:
+            yield duplicate(where, rule.expression)
         else:
-            yield invalid(f"{path}[{i}].expression", rule.expression, NO_CEL)
+            seen.add(rule.expression)
+            yield from _expression(rule.expression, where, of_user=True, condition=True)
+
+
+def _expression(source: str, path: str, *, of_user: bool = False, condition: bool = False) -> Iterator[FieldError]:
+    from controlplane.apiserver.authentication.jwt.expressions import expression_problem
+
+    problem = expression_problem(source, of_user=of_user, condition=condition)
+    if problem:
+        yield invalid(path, source, problem)
+
+
+def _unverified_email(jwt: JWTConfig, path: str) -> Iterator[FieldError]:
+    if jwt.mappings.username.expression:
+        from controlplane.apiserver.authentication.jwt.expressions import forgets_verified_email
+
+        if forgets_verified_email(jwt):
+            yield invalid(f"{path}.username.expression", jwt.mappings.username.expression, UNVERIFIED_EMAIL)

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from controlplane.apimachinery.service_accounts import groups_of, username_of
 from controlplane.apimachinery.user import AUTHENTICATED_GROUP, UserInfo
-from controlplane.apimachinery.validation.field import go_quoted
 from controlplane.apiserver.authentication.api import CREDENTIAL_ID, Audiences, BadCredentials, TokenIdentity
 from controlplane.apiserver.authentication.jws import BadSignature, Unverified, unverified, verify
 from controlplane.apiserver.authentication.metrics import TOKEN_CACHE_HIT, TOKEN_CACHE_MISS
@@ -23,10 +22,15 @@ from controlplane.apiserver.authentication.serviceaccounts.claims import LEGACY_
 from controlplane.apiserver.authentication.serviceaccounts.config import ServiceAccountConfig
 from controlplane.apiserver.authentication.serviceaccounts.issuer import TokenIssuer
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
-from controlplane.apiserver.authentication.serviceaccounts.legacy import LegacyClaims, check_legacy, legacy_claims
+from controlplane.apiserver.authentication.serviceaccounts.legacy import (
+    LegacyClaims,
+    MarkUsed,
+    check_legacy,
+    legacy_claims,
+)
 from controlplane.apiserver.authentication.serviceaccounts.metrics import LEGACY_TOKENS
 from controlplane.apiserver.authentication.serviceaccounts.objects import LiveObjects
-from controlplane.apiserver.authentication.tokens import TokenDigest, common_audiences
+from controlplane.apiserver.authentication.tokens import TokenDigest, common_audiences, quoted_list
 from controlplane.base import logs
 
 __all__ = ["ServiceAccountTokens"]
@@ -50,11 +54,18 @@ class _Signed(NamedTuple):
 class ServiceAccountTokens:
     """See ``api.TokenAuthenticator``."""
 
-    __slots__ = ("_config", "_digest", "_issuer", "_issuers", "_known", "_now", "_objects")
+    __slots__ = ("_config", "_digest", "_issuer", "_issuers", "_known", "_mark_used", "_now", "_objects")
 
     def __init__(
-        self, config: ServiceAccountConfig, issuer: TokenIssuer, objects: LiveObjects, *, now: Callable[[], float]
+        self,
+        config: ServiceAccountConfig,
+        issuer: TokenIssuer,
+        objects: LiveObjects,
+        *,
+        now: Callable[[], float],
+        mark_used: MarkUsed,
     ) -> None:
+        self._mark_used = mark_used
         self._config, self._issuer, self._objects, self._now = config, issuer, objects, now
         self._issuers = frozenset((*config.issuers, LEGACY_ISSUER))
         self._known: dict[bytes, _Signed] = {}
@@ -78,15 +89,16 @@ class ServiceAccountTokens:
             TOKEN_CACHE_HIT.inc()
         common = common_audiences(signed.audiences, audiences)
         if not common:
-            raise BadCredentials(
-                f"token audiences {_listed(signed.audiences)} is invalid for the target audiences {_listed(audiences)}"
-            )
+            has, wanted = quoted_list(signed.audiences), quoted_list(audiences)
+            raise BadCredentials(f"token audiences {has} is invalid for the target audiences {wanted}")
         if signed.bound is not None:
             await check_bound(signed.bound, signed.claims, self._objects, self._now)
             return TokenIdentity(signed.user, common)
         assert signed.legacy is not None
         LEGACY_TOKENS.inc()
-        warnings = await check_legacy(token, signed.legacy, self._objects) if self._config.lookup else ()
+        if not self._config.lookup:
+            return TokenIdentity(signed.user, common)
+        warnings = await check_legacy(token, signed.legacy, self._objects, now=self._now(), mark_used=self._mark_used)
         return TokenIdentity(signed.user, common, warnings)
 
     async def _verified(self, token: str, said: Unverified) -> _Signed:
@@ -141,8 +153,3 @@ def _audiences(claim: Any) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise BadCredentials(UNREADABLE)
     return tuple(values)
-
-
-def _listed(texts: tuple[str, ...]) -> str:
-    """As Go's %q of a list."""
-    return f"[{' '.join(map(go_quoted, texts))}]"

@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from controlplane.apiserver.authentication.jws import VerifyingKey, base64url
+from controlplane.apiserver.authentication.jws import VerifyingKey, base64url, prepare
 
 __all__ = ["KeyFileError", "KeySet", "SigningKey", "read_keys"]
 
@@ -57,6 +57,7 @@ def read_keys(*, signing_file: str, key_files: Sequence[str]) -> KeySet:
     Raises:
         KeyFileError.
     """
+    prepare()
     signing = _read_signing(signing_file) if signing_file else None
     verifying = [_verifying(signing_file, signing.key.public_key())] if signing is not None else []
     for file in key_files:

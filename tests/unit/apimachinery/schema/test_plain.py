@@ -54,4 +54,4 @@ def test_nothing_is_wrong_with_a_plain_part(schema: Obj) -> None:
     if id(schema) not in plain_parts(root):
         return
     unseen: Obj = {"type": "object", "properties": {"p": {**schema, "not": {}}}}  # no longer plain itself
-    assert validation_errors({"openAPIV3Schema": unseen}, "x", Strictness(), has_status=False) == []
+    assert list(filter(None, validation_errors({"openAPIV3Schema": unseen}, "x", Strictness(), has_status=False))) == []

@@ -274,6 +274,36 @@ def test_what_kubernetes_refuses_while_compiling(expression: str, message: str) 
 
 
 @pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("'%s %d'.format(['a', 1])", ""),
+        ("'%s'.format([[1, 'a', {'b': 1.5, 'c': null}]])", ""),
+        ("'%f %e %x'.format(['NaN', 1.5, 'a'])", ""),
+        ("'%d'.format([dyn('a')])", ""),
+        ("'a'.format([])", ""),
+        (
+            "'%d'.format(['a'])",
+            "error during formatting: decimal clause can only be used on integers, was given string",
+        ),
+        ("'%b'.format([1.5])", "only integers and bools can be formatted as binary, was given double"),
+        ("'%s'.format([[quantity('1')]])", "lists, types, durations, and timestamps, was given kubernetes.Quantity"),
+        ("'%s'.format([{'a': duration('1s'), 'b': ip('::1')}])", "durations, and timestamps, was given net.IP"),
+        ("'%a'.format([1])", 'could not parse formatting clause: unrecognized formatting clause "a"'),
+        ("'%d %d'.format([1])", "index 1 out of range"),
+        ("'%d'.format([1, 2])", "too many arguments supplied to string.format (expected 1, got 2)"),
+    ],
+)
+def test_literal_formats_are_looked_at_while_compiling(expression: str, message: str) -> None:
+    environment = Environment((STANDARD, *libraries()))
+    if not message:
+        compile_expression(expression, environment)
+        return
+    with pytest.raises(CompileError) as caught:
+        compile_expression(expression, environment)
+    assert message in caught.value.issues[0].message
+
+
+@pytest.mark.parametrize(
     ("version", "expression", "known"),
     [
         ((1, 28), "'%d'.format([1])", False),
