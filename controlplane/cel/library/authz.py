@@ -1,4 +1,4 @@
-"""Authorization in expressions: ``authorizer.group('apps').resource('deployments').namespace('a').check('create').allowed()``.
+"""Authorization in expressions: ``authorizer.group('apps').resource('deployments').check('create').allowed()``.
 
 Whoever evaluates gives an ``Authorizer`` with a function that decides; nothing here knows who that asks.
 
