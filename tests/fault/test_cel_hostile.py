@@ -68,6 +68,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "no text at all": ("\0" * 10_000, "Syntax error"),
     "many errors": ("$" * 10_000, "Syntax error"),
     "many unknown names": (" + ".join(f"u{i}" for i in range(240)), "undeclared reference"),
+    "digits behind the point": ("'%.999999999f'.format([1.0]) == ''", "exceeds maximum allowed precision 1000"),
     "digits to convert": ("int('" + "9" * 10_000 + "') > 0", "type conversion error from 'string' to 'int'"),
 }
 """Not accepted at all: the expression and a part of the message."""
@@ -141,7 +142,7 @@ ANSWERED: dict[str, str] = {
     "a long date": "format.date().validate(s).hasValue()",
     "a long time": "format.datetime().validate('2020-01-01T' + s).hasValue()",
     "long base64": "format.byte().validate(s).hasValue()",
-    "digits behind the point": "'%.999999999f'.format([1.0]) == ''",
+    "digits behind the point": "('%.' + string(size(s)) + 'f').format([1.0]) == ''",
     "duration": "duration(s.replace('a', '1h')) > duration('1s')",
     "timestamp": "timestamp(s) > timestamp('2020-01-01T00:00:00Z')",
     "a text searched": "s.indexOf(s.substring(1, 150000) + 'b') == 0",
