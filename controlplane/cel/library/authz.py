@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from controlplane.cel.errors import EvalError
 from controlplane.cel.estimates import LIST_CREATE_COST, STRING_FACTOR, STRUCT_CREATE_COST, CallEstimate, Operand, fixed
@@ -131,7 +131,8 @@ def _resource(check: _GroupCheck, resource: str) -> ResourceCheck:
 
 def _with(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
     def narrowed(check: ResourceCheck, value: str) -> ResourceCheck:
-        return replace(check, **{field: value})
+        changed: dict[str, Any] = {field: value}
+        return replace(check, **changed)
 
     return narrowed
 
