@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from controlplane.controllers import garbage_collector, namespace_deletion, system_namespaces
+from controlplane.controllers import (
+    certificates,
+    cluster_role_aggregation,
+    garbage_collector,
+    namespace_deletion,
+    resource_quota,
+    root_ca,
+    service_account_tokens,
+    service_accounts,
+    system_namespaces,
+)
 from controlplane.controllers.descriptor import ControllerDescriptor
 
 __all__ = ["BUILTIN"]
@@ -11,4 +21,11 @@ BUILTIN: tuple[ControllerDescriptor, ...] = (
     system_namespaces.DESCRIPTOR,
     namespace_deletion.DESCRIPTOR,
     garbage_collector.DESCRIPTOR,
+    service_accounts.DESCRIPTOR,
+    service_account_tokens.DESCRIPTOR,
+    root_ca.DESCRIPTOR,
+    cluster_role_aggregation.DESCRIPTOR,
+    resource_quota.DESCRIPTOR,
+    certificates.SIGNER,
+    certificates.CLEANER,
 )

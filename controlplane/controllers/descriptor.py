@@ -9,6 +9,7 @@ from controlplane.apimachinery.identity import GVR, GroupResource, Obj
 from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.api import APIClient
+from controlplane.controllers.keys import ControllerKeys
 from controlplane.reconcile.controller import Runnable, Watch
 from controlplane.reconcile.informers import InformerSet
 
@@ -29,12 +30,13 @@ class ControllerContext:
     """What a controller is built from.
 
     ``client_for``: the client that acts as the controller of this name. ``informers``: shared by all controllers of the
-    process. ``served``: the built-in resources that there are.
+    process. ``served``: the built-in resources that there are. ``keys``: what this process may sign with.
     """
 
     client_for: Callable[[str], APIClient]
     informers: InformerSet
     served: frozenset[GroupResource]
+    keys: ControllerKeys = field(default_factory=ControllerKeys)
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -42,7 +44,8 @@ class ControllerContext:
 class ControllerDescriptor:
     """One built-in controller.
 
-    ``name``: that of its boolean, in flag spelling. ``needs``: the resources without which it is off.
+    ``name``: that of its boolean, in flag spelling. ``needs``: the resources without which it is off;
+    ``usable``: whether it can work with these keys.
     ``in_server``: it belongs to the server and always runs, on every replica; otherwise it is the controller manager's,
     can be turned off, and runs where the leader is. ``account``: its service account in kube-system, and ``rules`` what
     that may do (Kubernetes' names, since roles and audit logs carry them); the server's own are the server itself.
@@ -51,6 +54,7 @@ class ControllerDescriptor:
     name: str
     build: Callable[[ControllerContext], Runnable]
     needs: tuple[GroupResource, ...] = ()
+    usable: Callable[[ControllerKeys], bool] = lambda _keys: True
     in_server: bool = False
     account: str = ""
     rules: tuple[PolicyRule, ...] = ()

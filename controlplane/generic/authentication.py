@@ -15,14 +15,16 @@ from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.apiserver.authentication.serviceaccounts.authenticator import ServiceAccountTokens
 from controlplane.apiserver.authentication.serviceaccounts.issuer import TokenIssuer
 from controlplane.apiserver.authentication.serviceaccounts.keys import read_keys
+from controlplane.apiserver.authentication.serviceaccounts.legacy import MarkUsed
 from controlplane.apiserver.authentication.serviceaccounts.objects import LiveObjects
 from controlplane.apiserver.authentication.token_file import TokenFileAuthenticator
 from controlplane.apiserver.authentication.tokens import ForOwnAudiences, TokenUnion
 from controlplane.apiserver.authentication.union import UnionAuthenticator
 from controlplane.apiserver.authentication.x509 import X509Authenticator
 from controlplane.base.tls.context import TLSFilesError
+from controlplane.controllers.keys import ControllerKeys
 from controlplane.generic.config import CompletedConfig
-from controlplane.generic.credentials import Credentials, prepare_credentials, serves_accounts
+from controlplane.generic.credentials import Credentials, prepare_credentials, serves_accounts, serving_ca_pem
 from controlplane.generic.remote_tokens import RemoteConfiguration, RemoteTokens, read_remote_configuration
 from controlplane.storage.api import Storage
 
@@ -31,7 +33,8 @@ __all__ = ["Identities", "build_authenticator", "build_tokens", "read_identities
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identities:
-    """What was read from files. ``certificates`` follows its authorities; ``static``: None if there is no such file."""
+    """What was read from files. ``certificates`` follows its authorities; ``static``: None if there is no such file.
+    ``controller_keys``: what controllers in this process vouch for and sign with."""
 
     credentials: Credentials
     certificates: X509Authenticator
@@ -40,6 +43,7 @@ class Identities:
     issuer: TokenIssuer
     front_proxy_ca_file: str
     remote: RemoteConfiguration
+    controller_keys: ControllerKeys
 
     def take_authorities(self) -> Callable[[], None]:
         """Read the authorities of client certificates anew. Blocks. Returns what makes them decide, on the loop.
@@ -76,14 +80,29 @@ def read_identities(config: CompletedConfig) -> Identities:
         front_proxy = FrontProxyAuthenticator(
             proxies, config.front_proxy_headers, config.front_proxy_names, clock=config.clock
         )
+    issuer = _issuer(config, credentials)
     return Identities(
         credentials=credentials,
         certificates=X509Authenticator(pool, clock=config.clock),
         front_proxy=front_proxy,
         static=TokenFileAuthenticator.read(Path(config.token_auth_file)) if config.token_auth_file else None,
-        issuer=_issuer(config, credentials),
+        issuer=issuer,
         front_proxy_ca_file=config.front_proxy_ca_file,
         remote=read_remote_configuration(config),
+        controller_keys=_controller_keys(config, credentials, issuer),
+    )
+
+
+def _controller_keys(config: CompletedConfig, credentials: Credentials, issuer: TokenIssuer) -> ControllerKeys:
+    pki = credentials.pki
+    authority = None
+    if pki is not None and not config.client_ca_file:
+        pair = pki.client_ca
+        authority = lambda: (pair.cert_file.read_bytes(), pair.key_file.read_bytes())  # noqa: E731
+    return ControllerKeys(
+        root_ca_pem=serving_ca_pem(config, credentials),
+        authority=authority,
+        legacy_token=issuer.give_legacy if config.service_accounts.signs and serves_accounts(config) else None,
     )
 
 
@@ -110,6 +129,7 @@ def build_tokens(
     identities: Identities,
     storage_of: Callable[[str, str], Storage | None],
     remote: RemoteTokens,
+    mark_used: MarkUsed,
 ) -> TokenUnion:
     """Added authenticators first, then the file, service accounts, bootstrap secrets, then what others know."""
     audiences = config.service_accounts.own_audiences
@@ -118,7 +138,11 @@ def build_tokens(
         tokens.append(ForOwnAudiences(identities.static, audiences))
     if serves_accounts(config):
         objects = LiveObjects(storage_of)
-        tokens.append(ServiceAccountTokens(config.service_accounts, identities.issuer, objects, now=config.clock.now))
+        tokens.append(
+            ServiceAccountTokens(
+                config.service_accounts, identities.issuer, objects, now=config.clock.now, mark_used=mark_used
+            )
+        )
     if config.bootstrap_tokens:
         tokens.append(ForOwnAudiences(BootstrapTokens(storage_of, now=config.clock.now), audiences))
     return TokenUnion([*tokens, *remote.authenticators])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import uuid
 from collections.abc import Callable, Iterable
 
-from controlplane.apimachinery.identity import GroupResource, Key, Obj
+from controlplane.apimachinery.identity import GVR, GroupResource, Key, Obj
 from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.apimachinery.service_accounts import groups_of, username_of
 from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
@@ -15,13 +17,20 @@ from controlplane.apiserver.server.health import HealthCheck
 from controlplane.apiserver.server.hooks import HookContext
 from controlplane.client.api import APIClient
 from controlplane.client.loopback import LoopbackClient
+from controlplane.client.resources import ResourceClient
 from controlplane.controllers.descriptor import DISCOVERY_RULES, ControllerContext, ControllerDescriptor
+from controlplane.controllers.keys import ControllerKeys
 from controlplane.controllers.system_namespaces.controller import NAMESPACES, SYSTEM_NAMESPACES
 from controlplane.generic.config import CompletedConfig
 from controlplane.reconcile.informers import InformerSet
+from controlplane.reconcile.leader import LeaderElector
 from controlplane.reconcile.manager import Manager
 
 __all__ = ["SERVER_USER", "ControllerHost", "controller_grants", "service_account"]
+
+LEASES = GVR("coordination.k8s.io", "v1", "leases")
+LEADER = Key("kube-system", "kube-controller-manager")
+"""The lease by which servers on one store agree on who runs the controllers; Kubernetes' own manager takes part."""
 
 SERVER_USER = authenticated(UserInfo(name=APISERVER_USER, groups=(MASTERS_GROUP,)))
 """The server itself, through its loopback client."""
@@ -38,37 +47,50 @@ def served_resources(config: CompletedConfig) -> frozenset[GroupResource]:
     return frozenset(built_in | {kind.resource.gr for source in config.sources for kind in source.kinds})
 
 
-def selected(config: CompletedConfig) -> list[ControllerDescriptor]:
-    """The controllers that run: what they need is served, and they are the server's own or wanted."""
+def selected(config: CompletedConfig, keys: ControllerKeys | None = None) -> list[ControllerDescriptor]:
+    """The controllers that run: what they need is served, they are the server's own or wanted, and, where ``keys`` are
+    given, can work with these."""
     served = served_resources(config)
     return [
         descriptor
         for descriptor in config.controllers
-        if served.issuperset(descriptor.needs) and (descriptor.in_server or config.run_controllers)
+        if served.issuperset(descriptor.needs)
+        and (descriptor.in_server or config.run_controllers)
+        and (keys is None or descriptor.usable(keys))
     ]
 
 
 def controller_grants(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
     """What the controllers that run may do, by user name."""
-    return {
-        service_account(descriptor.account).name: (*descriptor.rules, *DISCOVERY_RULES)
-        for descriptor in selected(config)
-        if descriptor.account
-    }
+    grants: dict[str, tuple[PolicyRule, ...]] = {}
+    for descriptor in selected(config):
+        if descriptor.account:  # several controllers may share one
+            user = service_account(descriptor.account).name
+            grants[user] = (*grants.get(user, DISCOVERY_RULES), *descriptor.rules)
+    return grants
 
 
 class ControllerHost:
-    """Builds the controllers at once, runs them when the server has begun to listen."""
+    """Builds the controllers at once, runs them when the server has begun to listen.
+
+    ``shared_store``: other servers may be on the same store, so those that are not the server's own run where the
+    leader is.
+    """
 
     def __init__(
         self,
         config: CompletedConfig,
         loopback: Callable[[UserInfo], LoopbackClient],
+        keys: ControllerKeys,
+        *,
+        shared_store: bool,
     ) -> None:
-        descriptors = selected(config)
+        descriptors = selected(config, keys)
         users = {d.name: SERVER_USER if d.in_server else service_account(d.account) for d in descriptors}
         self._informers = InformerSet(loopback(SERVER_USER), clock=config.clock)
-        self._manager = Manager("controllers")
+        self._namespaces_exist = asyncio.Event()
+        elector = self._elector(config, loopback(SERVER_USER)) if shared_store else None
+        self._manager = Manager("controllers", elector=elector, stand_after=self._namespaces_exist)
 
         def client_for(name: str) -> APIClient:
             return loopback(users[name])
@@ -77,11 +99,13 @@ class ControllerHost:
             client_for=client_for,
             informers=self._informers,
             served=served_resources(config),
+            keys=keys,
             clock=config.clock,
         )
         for descriptor in descriptors:
-            self._manager.add(descriptor.build(context))
-        self._namespaces_exist = self._watch_system_namespaces(descriptors)
+            elected = elector is not None and not descriptor.in_server
+            self._manager.add(descriptor.build(context), leader_elected=elected)
+        self._watch_system_namespaces(descriptors)
 
     def ready_check(self) -> HealthCheck:
         """Upstream's name: the informers of the process have their first state, and the controllers work."""
@@ -96,17 +120,27 @@ class ControllerHost:
         missing = [condition for condition in self._manager.conditions() if not condition.ready]
         return "; ".join(f"{condition.name} {condition.message}" for condition in missing) or None
 
-    def _watch_system_namespaces(self, descriptors: Iterable[ControllerDescriptor]) -> asyncio.Event:
-        exist = asyncio.Event()
+    def _elector(self, config: CompletedConfig, client: APIClient) -> LeaderElector | None:
+        """On a store that several servers may share, one of them runs the controllers; None: there are no leases."""
+        if LEASES.gr not in served_resources(config):
+            return None
+        return LeaderElector(
+            ResourceClient(client, LEASES, namespaced=True),
+            LEADER,
+            f"{socket.gethostname()}_{uuid.uuid4()}",
+            clock=config.clock,
+        )
+
+    def _watch_system_namespaces(self, descriptors: Iterable[ControllerDescriptor]) -> None:
+        """Set ``_namespaces_exist`` once all are there; at once where nobody makes them."""
         if all(descriptor.name != "system-namespaces" for descriptor in descriptors):
-            exist.set()
-            return exist
+            self._namespaces_exist.set()
+            return
         informer = self._informers.get(NAMESPACES, namespaced=False, metadata_only=True)
         keys = [Key("", name) for name in SYSTEM_NAMESPACES]
 
         def look(_old: Obj | None, _new: Obj | None) -> None:
             if all(key in informer.store for key in keys):
-                exist.set()
+                self._namespaces_exist.set()
 
         informer.add_handler(look)
-        return exist

@@ -17,7 +17,14 @@ from controlplane.base.tls.token_key import TokenKey, ensure_token_key
 from controlplane.generic.config import CompletedConfig
 from controlplane.storage.kv.api import ABSENT, KV
 
-__all__ = ["Credentials", "KeysDiffer", "check_fingerprints", "prepare_credentials", "serves_accounts"]
+__all__ = [
+    "Credentials",
+    "KeysDiffer",
+    "check_fingerprints",
+    "prepare_credentials",
+    "serves_accounts",
+    "serving_ca_pem",
+]
 
 FINGERPRINT_KEY = b"controlplane/keys"
 TOKEN_KEY_FINGERPRINT_KEY = b"controlplane/token-key"
@@ -95,17 +102,24 @@ def write_admin_kubeconfig(config: CompletedConfig, credentials: Credentials, po
     pki = credentials.pki
     if config.kubeconfig is None or pki is None or config.client_ca_file:
         return False
-    ca_file = pki.serving_ca.cert_file if not config.cert_file else None
     write_kubeconfig(
         config.kubeconfig,
         kubeconfig(
             server=server_url(config, port),
-            ca_pem=ca_file.read_bytes() if ca_file is not None else _read(config.cert_file),
+            ca_pem=serving_ca_pem(config, credentials),
             cert_pem=pki.admin.cert_file.read_bytes(),
             key_pem=pki.admin.key_file.read_bytes(),
         ),
     )
     return True
+
+
+def serving_ca_pem(config: CompletedConfig, credentials: Credentials) -> bytes:
+    """What the serving certificate is verified with: our own CA's, or, where the operator gave a certificate, that. It
+    blocks."""
+    if credentials.pki is not None and not config.cert_file:
+        return credentials.pki.serving_ca.cert_file.read_bytes()
+    return _read(config.cert_file)
 
 
 def _read(path: str) -> bytes:

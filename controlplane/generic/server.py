@@ -8,6 +8,7 @@ reverse order.
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from controlplane.apiserver.admission.chain import build_chain
 from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.serviceaccounts.documents import IssuerDocuments
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
+from controlplane.apiserver.authentication.serviceaccounts.legacy import LAST_USED
 from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
@@ -45,7 +47,7 @@ from controlplane.client.webhook import WebhookTransport
 from controlplane.generic.access import build_authorizer
 from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
-from controlplane.generic.controllers import ControllerHost
+from controlplane.generic.controllers import SERVER_USER, ControllerHost
 from controlplane.generic.credentials import (
     KeysDiffer,
     check_fingerprints,
@@ -187,7 +189,12 @@ class ControlPlane:
         self._sources: list[Source] = [source.start(services) for source in config.sources]
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self.server = self._server()
-        self._controllers = ControllerHost(config, self.server.loopback)
+        self._controllers = ControllerHost(
+            config,
+            self.server.loopback,
+            parts.identities.controller_keys,
+            shared_store=parts.kv.revision_nowait() is None,
+        )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
@@ -219,7 +226,7 @@ class ControlPlane:
             config.admission,
             PluginServices(storage_of=self._storage_of, clock=config.clock),
         )
-        tokens = build_tokens(config, parts.identities, self._storage_of, self.remote_tokens)
+        tokens = build_tokens(config, parts.identities, self._storage_of, self.remote_tokens, self._mark_used)
         calls = CallServices(
             tokens=tokens,
             issuer=parts.identities.issuer,
@@ -268,6 +275,16 @@ class ControlPlane:
                 clock=config.clock,
             ).complete()
         )
+
+    async def _mark_used(self, namespace: str, name: str, day: str) -> None:
+        """Note on a secret when its token was last used; a failure is logged, since the token is good all the same."""
+        patch = json.dumps({"metadata": {"labels": {LAST_USED: day}}}).encode()
+        path = f"/api/v1/namespaces/{namespace}/secrets/{name}"
+        response = await self.server.loopback(SERVER_USER).request(
+            "PATCH", path, body=patch, content_type="application/merge-patch+json"
+        )
+        if response.status >= 300:
+            log.warning("cannot note the use of a token", secret=name, namespace=namespace, status=response.status)
 
     def _issuer_routes(self) -> list[Route]:
         config = self.config

@@ -32,10 +32,17 @@ class Condition(NamedTuple):
 
 
 class Manager:
-    """What is added before ``run`` is run by it. ``elector`` is needed for leader-elected controllers."""
+    """What is added before ``run`` is run by it. ``elector`` is needed for leader-elected controllers; it stands for
+    election once ``stand_after`` is set (None: at once)."""
 
-    def __init__(self, name: str = "manager", *, elector: LeaderElector | None = None) -> None:
-        self._name, self._elector = name, elector
+    def __init__(
+        self,
+        name: str = "manager",
+        *,
+        elector: LeaderElector | None = None,
+        stand_after: asyncio.Event | None = None,
+    ) -> None:
+        self._name, self._elector, self._stand_after = name, elector, stand_after
         self._informers: dict[int, Informer] = {}
         self._controllers: dict[str, Runnable] = {}
         self._elected: dict[str, Runnable] = {}
@@ -105,6 +112,8 @@ class Manager:
                 await asyncio.get_running_loop().create_future()
 
     async def _stand(self, elector: LeaderElector) -> NoReturn:
+        if self._stand_after is not None:
+            await self._stand_after.wait()
         while True:
             await elector.lead(self._run_elected)
             log.warning("leadership lost, standing again", manager=self._name, lease=str(elector.key))

@@ -84,6 +84,7 @@ class MonitorSet:
         self._on_change, self._complete = on_change, False
         self._running: dict[GroupResource, _Followed] = {}
         self._kinds: dict[GVK, APIResource] = {}
+        self._resources: dict[GroupResource, APIResource] = {}
         self._look = asyncio.Event()
         self.begun = asyncio.Event()
         self._log = log.bind(monitors=name)
@@ -95,6 +96,10 @@ class MonitorSet:
     def of_kind(self, gvk: GVK) -> APIResource | None:
         """The resource that serves a kind, as discovery had it last."""
         return self._kinds.get(gvk)
+
+    def of_resource(self, gr: GroupResource) -> APIResource | None:
+        """A resource as discovery had it last, in the version that its group prefers."""
+        return self._resources.get(gr)
 
     def monitors(self) -> list[tuple[APIResource, Monitor]]:
         """What is followed now."""
@@ -155,6 +160,7 @@ class MonitorSet:
         for gvk, resource in self._kinds.items():
             if gvk.gv in found.failed:
                 kinds.setdefault(gvk, resource)
+        self._resources = {r.gvr.gr: r for r in reversed(list(kinds.values()))}
         changed, self._kinds = kinds.keys() != self._kinds.keys(), kinds
         if changed:
             self._on_change()

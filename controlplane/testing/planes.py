@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
+from controlplane.controllers import root_ca, service_accounts
 from controlplane.controllers.system_namespaces.controller import NAMESPACES, SYSTEM_NAMESPACES
 from controlplane.generic.config import Config, config_of
 from controlplane.generic.options import GenericOptions
@@ -36,6 +37,10 @@ __all__ = ["ADMIN", "Plane", "ThreadedPlane", "plane_config", "plane_in_thread",
 
 ADMIN = UserInfo(name="admin", groups=(MASTERS_GROUP,))
 """Who a plane's own client is, unless it is told otherwise."""
+
+FILLING = frozenset({service_accounts.DESCRIPTOR.name, root_ca.DESCRIPTOR.name})
+"""The controllers that put objects into every namespace. A plane for tests goes without: what is there is the test's.
+Whoever wants them sets ``config.controllers`` to ``controllers.builtin.BUILTIN``."""
 
 START_SECONDS = 30.0
 RESET_PAGE = 500
@@ -97,11 +102,13 @@ async def _erase(kv: KV, prefix: bytes) -> None:
 
 
 def plane_config(directory: Path, *, store: str = "memory:", cert_dir: Path | None = None) -> Config:
-    """A config with a free port and everything in ``directory``, else as by default."""
+    """A config with a free port and everything in ``directory``, without the controllers of ``FILLING``, else as by
+    default."""
     config = config_of(GenericOptions())
     config.port, config.store = 0, store
     config.cert_dir = cert_dir or directory / "certs"
     config.kubeconfig = directory / "admin.conf"
+    config.controllers = [controller for controller in config.controllers if controller.name not in FILLING]
     return config
 
 

@@ -15,7 +15,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tests.bench import bench_cel, bench_openapi, compare, machine, rows_http, rows_reference, rows_size, rows_stretch
+from tests.bench import (
+    bench_cel,
+    bench_openapi,
+    compare,
+    machine,
+    rows_controllers,
+    rows_crds,
+    rows_http,
+    rows_reference,
+    rows_size,
+    rows_stretch,
+)
 from tests.bench.report import Row
 
 ROWS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -27,12 +38,15 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "readiness": rows_size.readiness,
     "openapi": bench_openapi.openapi,
     "expressions": bench_cel.expressions,
+    "definitions": rows_crds.definitions,
+    "checking": rows_crds.checking,
+    "deletions": rows_controllers.deletions,
     "idle-memory": rows_size.idle_memory,
     "100000": rows_size.hundred_thousand,
     "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }
-SCALING = frozenset({"readiness", "openapi", "reference"})
+SCALING = frozenset({"readiness", "openapi", "deletions", "definitions", "checking", "reference"})
 """Those that have rows which scale."""
 
 

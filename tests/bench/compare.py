@@ -14,7 +14,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -191,6 +193,7 @@ def main(arguments: list[str]) -> int:
     unknown = set(options.rows) - set(ROWS)
     if unknown:
         parser.error(f"no row is called {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that servers, stores and the worktree go, too
     worse = 0
     with checkout(options.revision) as code:
         for name in options.rows or ROWS:

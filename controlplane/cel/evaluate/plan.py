@@ -344,7 +344,7 @@ class _Planner:
                 try:
                     value = term(frame)
                 except EvalError as error:
-                    failed = failed or error
+                    failed = failed or error.with_traceback(None)
                     continue
                 if value is decisive:
                     return decisive
@@ -493,7 +493,7 @@ class _Planner:
                 try:
                     slots[accu] = step(frame)
                 except EvalError as error:
-                    slots[accu] = error
+                    slots[accu] = error.with_traceback(None)  # else it would hold every frame that it has passed
             return result(frame)
 
         return run

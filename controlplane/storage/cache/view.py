@@ -118,7 +118,8 @@ class View:
         return self._api_versions[version]
 
     async def ready(self, entries: Sequence[Entry], version: str) -> None:
-        """Have somebody else convert those of the entries that cannot be served yet; the outcome is kept on them.
+        """Have somebody else convert those of the entries that cannot be served yet; the outcome is kept on them. They
+        are ready when this returns, and as long as the caller does not wait for anything.
 
         Raises:
             ConversionFailed; Unreadable: one of them cannot be read.
@@ -127,12 +128,10 @@ class View:
         if not isinstance(conversion, RemoteConversion):
             return
         wanted = self._api_versions[version]
-        missing: list[Entry] = []
         for entry in entries:
             self.prepare(entry)
-            if conversion.needs(entry.origin.api_version, wanted) and wanted not in self._forms(entry):
-                missing.append(entry)
-        if missing:
+        # again: a newer generation may have taken the place on an entry before this task has run on
+        while missing := [entry for entry in entries if not self.is_ready(entry, version)]:
             await self._flights.convert(conversion, missing, wanted, self._keep)
 
     def is_ready(self, entry: Entry, version: str) -> bool:

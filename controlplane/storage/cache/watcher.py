@@ -221,6 +221,8 @@ class Watcher:
             entries = [entry for entry in entries if selection.admits(entry.key)]
             await selection.view.ready(entries, selection.version)
         for entry in entries:
+            if selection.view.is_remote and not selection.view.is_ready(entry, selection.version):  # after a rest
+                await selection.view.ready((entry,), selection.version)
             if selection.admits(entry.key) and self._state_matches(entry):
                 line = selection.state_frame(entry, first=selection.headed and not self.started)
                 self.started = True

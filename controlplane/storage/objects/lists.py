@@ -124,6 +124,8 @@ class Lister:
         if view.is_remote:
             await view.ready(entries, version)
         for entry in entries:
+            if view.is_remote and not view.is_ready(entry, version):  # no more, after a rest
+                await view.ready((entry,), version)
             if predicate.matches(view.decode(entry, version)):
                 matching.append(entry)
                 if len(matching) == enough:

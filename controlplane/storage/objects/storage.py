@@ -88,9 +88,12 @@ class ObjectStorage:
             return ready
         slices = Slices()
         served: list[bytes] = []
-        if self._view.is_remote:
-            await self._view.ready(own, version)
+        view = self._view
+        if view.is_remote:
+            await view.ready(own, version)
         for entry in own:
+            if view.is_remote and not view.is_ready(entry, version):  # no more, after a rest
+                await view.ready((entry,), version)
             served.append(self._view.encoded(entry, version, encoding))
             if slices.due():
                 await slices.rest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,9 @@ def test_tokens_that_are_kept_in_secrets(tmp_path: Path) -> None:
             status, body = await who(plane, token)
             assert (status, body["status"]["userInfo"]["uid"]) == (201, uid)
             assert "extra" not in body["status"]["userInfo"]
+            _, marked = await plane.call("GET", f"{SECRETS}/kept")
+            day = marked["metadata"]["labels"]["kubernetes.io/legacy-token-last-used"]
+            assert abs(datetime.now(UTC) - datetime.fromisoformat(f"{day}T12:00:00+00:00")) < timedelta(days=1)
             await plane.call("PUT", f"{ACCOUNTS}/robot", {"metadata": {"name": "robot"}, "secrets": [{"name": "kept"}]})
             async with plane.http.post(
                 plane.running.url + WHO, json={}, ssl=plane.anonymous_tls, headers=bearer(token)

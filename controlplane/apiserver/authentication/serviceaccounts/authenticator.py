@@ -22,7 +22,12 @@ from controlplane.apiserver.authentication.serviceaccounts.claims import LEGACY_
 from controlplane.apiserver.authentication.serviceaccounts.config import ServiceAccountConfig
 from controlplane.apiserver.authentication.serviceaccounts.issuer import TokenIssuer
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
-from controlplane.apiserver.authentication.serviceaccounts.legacy import LegacyClaims, check_legacy, legacy_claims
+from controlplane.apiserver.authentication.serviceaccounts.legacy import (
+    LegacyClaims,
+    MarkUsed,
+    check_legacy,
+    legacy_claims,
+)
 from controlplane.apiserver.authentication.serviceaccounts.metrics import LEGACY_TOKENS
 from controlplane.apiserver.authentication.serviceaccounts.objects import LiveObjects
 from controlplane.apiserver.authentication.tokens import TokenDigest, common_audiences, quoted_list
@@ -49,11 +54,18 @@ class _Signed(NamedTuple):
 class ServiceAccountTokens:
     """See ``api.TokenAuthenticator``."""
 
-    __slots__ = ("_config", "_digest", "_issuer", "_issuers", "_known", "_now", "_objects")
+    __slots__ = ("_config", "_digest", "_issuer", "_issuers", "_known", "_mark_used", "_now", "_objects")
 
     def __init__(
-        self, config: ServiceAccountConfig, issuer: TokenIssuer, objects: LiveObjects, *, now: Callable[[], float]
+        self,
+        config: ServiceAccountConfig,
+        issuer: TokenIssuer,
+        objects: LiveObjects,
+        *,
+        now: Callable[[], float],
+        mark_used: MarkUsed,
     ) -> None:
+        self._mark_used = mark_used
         self._config, self._issuer, self._objects, self._now = config, issuer, objects, now
         self._issuers = frozenset((*config.issuers, LEGACY_ISSUER))
         self._known: dict[bytes, _Signed] = {}
@@ -84,7 +96,9 @@ class ServiceAccountTokens:
             return TokenIdentity(signed.user, common)
         assert signed.legacy is not None
         LEGACY_TOKENS.inc()
-        warnings = await check_legacy(token, signed.legacy, self._objects) if self._config.lookup else ()
+        if not self._config.lookup:
+            return TokenIdentity(signed.user, common)
+        warnings = await check_legacy(token, signed.legacy, self._objects, now=self._now(), mark_used=self._mark_used)
         return TokenIdentity(signed.user, common, warnings)
 
     async def _verified(self, token: str, said: Unverified) -> _Signed:

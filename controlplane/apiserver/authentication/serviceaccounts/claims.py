@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from controlplane.apimachinery.service_accounts import username_of
 
-__all__ = ["LEGACY_ISSUER", "LEGACY_PREFIX", "Bound", "Reference", "bound_claims"]
+__all__ = ["LEGACY_ISSUER", "LEGACY_PREFIX", "Bound", "Reference", "bound_claims", "secret_claims"]
 
 LEGACY_ISSUER = "kubernetes/serviceaccount"
 LEGACY_PREFIX = "kubernetes.io/serviceaccount/"
@@ -67,6 +67,18 @@ class Bound(NamedTuple):
             Reference.read(value.get("node")),
             warn_after,
         )
+
+
+def secret_claims(namespace: str, account: Reference, secret_name: str) -> dict[str, Any]:
+    """What a token says that is kept in a secret."""
+    return {
+        "iss": LEGACY_ISSUER,
+        "sub": username_of(namespace, account.name),
+        f"{LEGACY_PREFIX}namespace": namespace,
+        f"{LEGACY_PREFIX}secret.name": secret_name,
+        f"{LEGACY_PREFIX}service-account.name": account.name,
+        f"{LEGACY_PREFIX}service-account.uid": account.uid,
+    }
 
 
 def bound_claims(

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from controlplane.apiserver.authentication.jws import sign
-from controlplane.apiserver.authentication.serviceaccounts.claims import Reference, bound_claims
+from controlplane.apiserver.authentication.serviceaccounts.claims import Reference, bound_claims, secret_claims
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError, KeySet, SigningKey
 
 __all__ = ["TokenIssuer"]
@@ -68,9 +68,6 @@ class TokenIssuer:
         Raises:
             KeyFileError: there is no key to sign with.
         """
-        signing: SigningKey | None = (await self.keys()).signing
-        if signing is None:
-            raise KeyFileError("there is no key to sign with")
         claims: dict[str, Any] = bound_claims(
             namespace=namespace,
             account=account,
@@ -81,5 +78,19 @@ class TokenIssuer:
             seconds=seconds,
             new_id=new_id,
         )
+        return await self._signed(claims)
+
+    async def give_legacy(self, namespace: str, name: str, uid: str, secret_name: str) -> str:
+        """A token to be kept in a secret, which does not expire.
+
+        Raises:
+            KeyFileError: there is no key to sign with.
+        """
+        return await self._signed(secret_claims(namespace, Reference(name, uid), secret_name))
+
+    async def _signed(self, claims: dict[str, Any]) -> str:
+        signing: SigningKey | None = (await self.keys()).signing
+        if signing is None:
+            raise KeyFileError("there is no key to sign with")
         made = partial(sign, claims, signing.key, algorithm=signing.algorithm, key_id=signing.key_id)
         return await asyncio.to_thread(made)  # a long RSA key takes some milliseconds

@@ -21,7 +21,7 @@ from aiohttp.web_response import StreamResponse as AiohttpResponse
 from controlplane.apiserver.server.listen.answers import Exchange
 from controlplane.apiserver.server.listen.connection import Connection
 from controlplane.apiserver.server.listen.frames import CLOSE, CLOSE_NORMAL, FrameReader, frame
-from controlplane.apiserver.server.listen.sink import ConnectionSink
+from controlplane.apiserver.server.listen.sink import DRAINED_BYTES, ConnectionSink
 from controlplane.base import logs
 from controlplane.base.streams import Chunk
 from controlplane.client.request import StreamResponse
@@ -82,8 +82,9 @@ class WebSocketAnswer(AiohttpResponse):
             return
         connection = request.protocol
         assert isinstance(connection, Connection)
-        sink = connection.sink = MessageSink(transport, binary=not self._answer.is_text)
-        connection.take_frames(FrameReader(on_end=sink.end, send=transport.write))
+        sink = MessageSink(transport, binary=not self._answer.is_text)
+        connection.sink = sink
+        connection.take_frames(FrameReader(on_end=sink.end, send=sink.reply))
         self._opened(sink)
         try:
             await self._answer.run(sink)
@@ -114,6 +115,11 @@ class MessageSink(ConnectionSink):
     def write(self, chunk: Chunk) -> None:
         if not self.closed and not self._transport.is_closing():
             self._transport.write(b"".join(frame(self._opcode, event) for event in self._split(chunk.payload)))
+
+    def reply(self, answer: bytes) -> None:
+        """Answer a client's own frame, unless it does not read: then it would only pile up."""
+        if not self._transport.is_closing() and self.buffered_bytes() <= DRAINED_BYTES:
+            self._transport.write(answer)
 
 
 def _lines(payload: bytes) -> Iterator[bytes]:

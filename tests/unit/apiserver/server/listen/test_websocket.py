@@ -83,6 +83,26 @@ def test_client_ends_after_a_ping() -> None:
     run(scenario())
 
 
+def test_pings_of_a_client_that_does_not_read_do_not_pile_up() -> None:
+    large = b"x" * (16 << 20)
+
+    async def run_stream(sink: Sink) -> None:
+        sink.write(Chunk(large + b"\n"))
+        await sink.until_closed()
+
+    async def handler(_: Request) -> Response:
+        return StreamResponse(run_stream)
+
+    async def scenario() -> None:
+        async with serving(handler) as served, served.wire() as wire:
+            ask(wire, *GOOD)
+            await wire.head()
+            wire.send(masked(9, b"there?") * 1000 + masked(CLOSE, CLOSE_NORMAL))
+            assert await wire.reader.read() == frame(1, large + b"\n") + frame(CLOSE, CLOSE_NORMAL)
+
+    run(scenario())
+
+
 def test_client_that_leaves_ends_the_stream() -> None:
     async def scenario() -> None:
         gone = asyncio.Event()

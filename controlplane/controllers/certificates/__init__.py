@@ -1,0 +1,6 @@
+"""Certificate signing requests: signing what was approved, removing what is done."""
+
+from controlplane.controllers.certificates.cleaner import DESCRIPTOR as CLEANER
+from controlplane.controllers.certificates.signer import DESCRIPTOR as SIGNER
+
+__all__ = ["CLEANER", "SIGNER"]
