@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from controlplane.apiextensions.custom.schemas import VersionSchemas
+from controlplane.apimachinery.identity import Obj
 
 
 def test_nothing_loads_the_engine_before_there_are_rules() -> None:
@@ -15,8 +16,9 @@ def test_nothing_loads_the_engine_before_there_are_rules() -> None:
 
 
 def test_a_version_has_the_rules_of_its_schema() -> None:
-    ruled = {"type": "object", "x-kubernetes-validations": [{"rule": "self.kind == 'K'"}]}
-    schemas = VersionSchemas({"v1": ruled, "v2": {"type": "object"}}.__getitem__, keep_unknown=False)
+    ruled: Obj = {"type": "object", "x-kubernetes-validations": [{"rule": "self.kind == 'K'"}]}
+    known: dict[str, Obj] = {"v1": ruled, "v2": {"type": "object"}}
+    schemas = VersionSchemas(known.__getitem__, keep_unknown=False)
     assert schemas.rules("v2") is None
     rules = schemas.rules("v1")
     assert rules is not None
