@@ -162,8 +162,7 @@ def _cause(error: FieldError) -> dict[str, Any]:
 
 
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> APIError:
-    """422: ``kind`` is the Kind (``""``: none is named), not the resource; causes are the errors in order, duplicates
-    in the message once."""
+    """422: ``kind`` is the Kind, not the resource; causes are the errors in order, duplicates in the message once."""
     texts = list(dict.fromkeys(str(e) for e in errors))
     joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
     subject = f"{kind}.{group}" if group else kind
@@ -171,8 +170,7 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> A
     details: dict[str, Any] = {"name": name} if name else {}
     if group:
         details["group"] = group
-    if kind:
-        details["kind"] = kind
+    details["kind"] = kind
     if errors:
         details["causes"] = [_cause(e) for e in errors]
     return APIError(422, "Invalid", message, details=details)

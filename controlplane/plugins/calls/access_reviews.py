@@ -13,7 +13,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource
 from controlplane.apimachinery.selectors.fields import FieldRequirement, FieldSelector, parse_field_selector
 from controlplane.apimachinery.selectors.labels import LabelSelector, Requirement, SelectorError, parse_label_selector
-from controlplane.apimachinery.status import invalid
+from controlplane.apimachinery.status import APIError, invalid
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision
 from controlplane.apiserver.endpoints.calls import Call
@@ -57,7 +57,7 @@ class AccessReviews:
         """See ``Answerer``. An authorizer that fails is no error: the status says so."""
         errors = [error for error in self._resource.strategy.validate(obj) if error is not None]
         if errors:
-            raise invalid(self._resource.group, "", "", errors)
+            raise _without_kind(invalid(self._resource.group, "", "", errors))
         await call.admit(deepcopy(obj))
         attributes, notes = _attributes(obj["spec"], self._who(obj["spec"], call))
         try:
@@ -145,3 +145,9 @@ def _raw(given: Obj, parse: Callable[[str], object]) -> tuple[str, bool]:
     except SelectorError:
         return "", False
     return text, True
+
+
+def _without_kind(error: APIError) -> APIError:
+    """Upstream has forgotten the kind by the time it finds what is wrong."""
+    details = {name: value for name, value in error.details.items() if name != "kind"}
+    return APIError(error.code, error.reason, error.message, details=details)
