@@ -14,7 +14,6 @@ from pathlib import Path
 from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
-from controlplane.apiserver.admission.api import AdmissionPlugin
 from controlplane.apiserver.authentication.api import Authenticator, TokenAuthenticator
 from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS, IdentityHeaders
 from controlplane.apiserver.authentication.jwt.config import JWTConfig
@@ -38,8 +37,9 @@ from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.webhook import DNS, ServiceResolver
 from controlplane.controllers import builtin as builtin_controllers
 from controlplane.controllers.descriptor import ControllerDescriptor
-from controlplane.generic.options import GenericOptions
-from controlplane.plugins.admission import namespace_lifecycle
+from controlplane.generic.options import GenericOptions, toggle_of
+from controlplane.plugins.admission.api import AdmissionPlugin
+from controlplane.plugins.builtin import ORDERED
 from controlplane.plugins.calls.api import CallDescriptor
 from controlplane.plugins.calls.builtin import CALLS
 from controlplane.storage.kv.backends import KVOptions
@@ -79,6 +79,7 @@ class Config:
     ``sources``: who changes what is served while the server runs. ``calls``: who answers what is created and not kept.
     ``anonymous`` None: as the authentication configuration has it, else allowed.
     ``authenticators``, ``token_authenticators`` and ``authorizers`` are asked before the built-in ones.
+    ``admission``: the plugins that run, in order; ``admission_config_file`` has what some of them are configured by.
     ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
     ``service_resolver``: where webhooks are that are named as services. ``notes``: lines to show at the start.
@@ -117,7 +118,8 @@ class Config:
     sources: list[SourceDescriptor] = field(default_factory=lambda: list(SOURCES))
     calls: list[CallDescriptor] = field(default_factory=lambda: list(CALLS))
     group_priorities: dict[str, int] = field(default_factory=lambda: dict(GROUP_PRIORITIES))
-    admission: list[AdmissionPlugin] = field(default_factory=lambda: [namespace_lifecycle.PLUGIN])
+    admission: list[AdmissionPlugin] = field(default_factory=lambda: [p for p in ORDERED if p.default_on])
+    admission_config_file: str = ""
     controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(builtin_controllers.BUILTIN))
     run_controllers: bool = True
     filters: tuple[Filter, ...] = FILTERS
@@ -151,6 +153,7 @@ class Config:
         unanswered = sorted(set(_calls_of(self.resources)) - {call.key for call in self.calls})
         if unanswered:
             raise ConfigError(f"nobody answers {', '.join(map(str, unanswered))}: add to calls, or leave the kind out")
+        _check_unique("admission plugin", [plugin.name for plugin in self.admission])
         _check_unique("controller", [controller.name for controller in self.controllers])
         if bool(self.cert_file) != bool(self.key_file):
             raise ConfigError("cert_file and key_file must be given together")
@@ -201,6 +204,8 @@ def config_of(options: GenericOptions) -> Config:
         authorization_modes=options.authorization.authorization_mode,
         resources=[_adapted(resource, options) for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
+        admission=[plugin for plugin in ORDERED if toggle_of(plugin.name) in toggles.on],
+        admission_config_file=options.admission.admission_control_config_file,
         run_controllers=options.controllers.enabled,
         request_seconds=requests.request_timeout,
         min_watch_seconds=float(requests.min_request_timeout),

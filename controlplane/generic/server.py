@@ -10,15 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.admission.api import PluginServices
-from controlplane.apiserver.admission.chain import build_chain
 from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.serviceaccounts.documents import IssuerDocuments
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
@@ -45,6 +44,7 @@ from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request_info import RequestInfo
 from controlplane.client.webhook import WebhookTransport
 from controlplane.generic.access import build_authorizer
+from controlplane.generic.admission import read_admission_configuration
 from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.controllers import SERVER_USER, ControllerHost
@@ -57,6 +57,8 @@ from controlplane.generic.credentials import (
     write_admin_kubeconfig,
 )
 from controlplane.generic.remote_tokens import RemoteTokens
+from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
+from controlplane.plugins.admission.building import build_chain
 from controlplane.plugins.calls.api import CallServices
 from controlplane.storage.api import Storage
 from controlplane.storage.cache.mirror import Mirror
@@ -78,6 +80,7 @@ _FOR_THE_OPERATOR = (
     KubeconfigError,
     KeysDiffer,
     StorageError,
+    PluginConfigurationError,
 )
 
 
@@ -87,13 +90,14 @@ class StartError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """What ``open_plane`` has opened. ``thread``: for files."""
+    """What ``open_plane`` has opened. ``thread``: for files. ``admission``: plugins' configurations, by name."""
 
     listening: socket.socket
     kv: KV
     mirror: Mirror
     identities: Identities
     thread: ThreadPoolExecutor
+    admission: Mapping[str, Obj]
     failed: asyncio.Future[BaseException]
 
 
@@ -109,7 +113,10 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
             parts = await _open(config, stack)
         except _FOR_THE_OPERATOR as error:
             raise StartError(str(error)) from error
-        plane = ControlPlane(config, parts)
+        try:
+            plane = ControlPlane(config, parts)
+        except PluginConfigurationError as error:
+            raise StartError(f"--admission-control-config-file: {error}") from error
         stack.push_async_callback(plane.webhooks.close)
         stack.push_async_callback(plane.remote_tokens.close)
         stack.push_async_callback(plane.close_sources)
@@ -131,6 +138,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         raise
     stack.push_async_callback(kv.close)
     identities = await reading
+    admission = await loop.run_in_executor(thread, read_admission_configuration, config.admission_config_file)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)
     failed: asyncio.Future[BaseException] = loop.create_future()
@@ -155,6 +163,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         mirror=mirror,
         identities=identities,
         thread=thread,
+        admission=admission,
         failed=failed,
     )
 
@@ -211,7 +220,8 @@ class ControlPlane:
         return self.server.loopback(user)
 
     async def close_sources(self) -> None:
-        """Stop what changes the table. Idempotent."""
+        """Stop what follows the store: admission's indexes, and what changes the table. Idempotent."""
+        self._admission.close()
         while self._sources:
             await self._sources.pop().close()
 
@@ -222,9 +232,18 @@ class ControlPlane:
     def _server(self) -> Server:
         config, parts = self.config, self._parts
         authorizer = build_authorizer(config)
-        admission = build_chain(
+        self._admission = admission = build_chain(
             config.admission,
-            PluginServices(storage_of=self._storage_of, clock=config.clock),
+            PluginServices(
+                storage_of=self._storage_of,
+                clock=config.clock,
+                mirror=parts.mirror,
+                tables=self.tables,
+                authorizer=authorizer,
+                webhooks=self.webhooks,
+            ),
+            served={str(resource.gr) for resource in config.resources},
+            configurations=parts.admission,
         )
         tokens = build_tokens(config, parts.identities, self._storage_of, self.remote_tokens, self._mark_used)
         calls = CallServices(

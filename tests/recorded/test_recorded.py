@@ -45,7 +45,6 @@ WAITING = {
     "map-json-patch": "MutatingAdmissionPolicy",
     "map-spec-errors": "MutatingAdmissionPolicy",
     "narrow-roles-at-work": "RBAC",
-    "quota-without-controller": "the plugin ResourceQuota",
     "resourcenames-in-rules": "RBAC",
     "role-escalation-refused": "RBAC",
     "sar-denied": "RBAC",
