@@ -25,7 +25,7 @@ KINDS = {kind.kind: kind for kind in (ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUST
 
 def test_every_object_is_valid_and_every_binding_has_its_role() -> None:
     policy = bootstrap_policy()
-    objects = [value.as_object() for value in (*policy.roles, *policy.bindings)]
+    objects = [*(role.as_object() for role in policy.roles), *(binding.as_object() for binding in policy.bindings)]
     for obj in objects:
         assert KINDS[obj["kind"]].strategy.validate(obj) == [], obj["metadata"]["name"]
     names = [(obj["kind"], obj["metadata"].get("namespace"), obj["metadata"]["name"]) for obj in objects]
@@ -61,13 +61,14 @@ def test_a_role_of_which_nothing_is_left_takes_its_bindings_along() -> None:
     csrs = GroupResource("authentication.k8s.io", "selfsubjectreviews")
     access = {GroupResource("authorization.k8s.io", f"selfsubject{kind}reviews") for kind in ("access", "rules")}
     policy = bootstrap_policy(off={csrs, *access})
-    assert "system:basic-user" not in {item.name for item in (*policy.roles, *policy.bindings)}
+    assert "system:basic-user" not in {role.name for role in policy.roles}
+    assert "system:basic-user" not in {binding.name for binding in policy.bindings}
     assert "admin" in {role.name for role in policy.roles}, "an aggregated role has no rules yet"
 
 
 def test_without_namespaces_there_are_cluster_roles_alone() -> None:
     policy = bootstrap_policy(in_namespaces=False)
-    assert all(not item.namespace for item in (*policy.roles, *policy.bindings))
+    assert {role.namespace for role in policy.roles} == {""} == {binding.namespace for binding in policy.bindings}
 
 
 def test_a_controller_of_an_embedding_program_gets_a_role_too() -> None:
