@@ -60,9 +60,7 @@ class Aggregator:
         self._missing = set(self._built_in)
         self._wanted: dict[str, Obj] = {**self._built_in, **custom(services.tables.current, self._built_in)}
         self._controllers: list[Controller[str]] = []
-        self._transport = BackendTransport(
-            resolver, cert_file=config.proxy_cert_file, key_file=config.proxy_key_file
-        )
+        self._transport = BackendTransport(resolver, cert_file=config.proxy_cert_file, key_file=config.proxy_key_file)
         proxy = Proxy(self._transport, reject_redirects=config.reject_redirects, unreachable=self._changed)
         self._remote_discovery: RemoteDiscovery | None = None
         self.source = APIServiceSource(services, self._transport, proxy, self._changed)

@@ -13,14 +13,25 @@ from collections.abc import Iterable
 from controlplane.cel.errors import CostExceeded, EvalError
 from controlplane.cel.values import Duration, Optional, Timestamp, UInt, Value, type_of
 
-__all__ = ["MAX_STEPS", "compare", "contains", "equal", "find", "index", "key_in", "list_index", "shown", "type_name"]
+__all__ = [
+    "MAX_STEPS",
+    "compare",
+    "contains",
+    "equal",
+    "find",
+    "index",
+    "is_exact",
+    "key_in",
+    "list_index",
+    "shown",
+    "type_name",
+]
 
-MAX_STEPS = 40_000
+MAX_STEPS = 25_000
 """Lists and maps that one comparison looks into. An expression can build a list that shares its parts and is 2**40 long
 to walk."""
 
 _NUMBERS = frozenset({int, UInt, float})
-_INT = frozenset({int})
 _SCALARS = frozenset({int, UInt, float, str, bytes, type(None)})
 
 
@@ -80,10 +91,20 @@ def _all_equal(pairs: Iterable[tuple[Value, Value]], steps: list[int]) -> bool:
     return True
 
 
+def is_exact(value: Value) -> bool:
+    """Whether Python finds equal to this value what CEL does: not 0 and 1, which are False and True to Python, and not
+    integers that a double cannot hold.
+    """
+    kind = type(value)
+    return kind is str or kind is bytes or (kind is int and (1 < value < _EXACT or -_EXACT < value < 0))
+
+
+_EXACT = 2**53
+
+
 def contains(items: list[Value], wanted: Value) -> bool:
     """``wanted in items``."""
-    kind = type(wanted)
-    if kind in (str, bytes) or (kind is int and set(map(type, items)) <= _INT):
+    if is_exact(wanted):
         return wanted in items
     return any(equal(wanted, item) for item in items)
 

@@ -17,7 +17,7 @@ MAX_ITEMS = 1_000_000
 """Of a list. Kubernetes' limit for the cost of one call is as much, and each item costs at least 1."""
 MAX_CHARACTERS = 10_000_000
 """Of a string: a tenth of a unit of cost each."""
-_MAX_CONTAINERS = 50_000
+_MAX_CONTAINERS = 25_000
 """Lists and maps that one walk through a value meets. A list of two, each of them a list of the same two, and so on,
 fits in little memory and takes for ever to go through."""
 

@@ -20,6 +20,7 @@ from tests.bench import (
     bench_openapi,
     compare,
     machine,
+    rows_controllers,
     rows_crds,
     rows_http,
     rows_reference,
@@ -39,12 +40,13 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "expressions": bench_cel.expressions,
     "definitions": rows_crds.definitions,
     "checking": rows_crds.checking,
+    "deletions": rows_controllers.deletions,
     "idle-memory": rows_size.idle_memory,
     "100000": rows_size.hundred_thousand,
     "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }
-SCALING = frozenset({"readiness", "openapi", "definitions", "checking", "reference"})
+SCALING = frozenset({"readiness", "openapi", "deletions", "definitions", "checking", "reference"})
 """Those that have rows which scale."""
 
 

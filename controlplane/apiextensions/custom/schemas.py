@@ -42,5 +42,6 @@ class VersionSchemas:
 
 
 def _rules_of(schema: Obj) -> SchemaRules:
+    from controlplane.apiextensions.rules import evaluation  # late: the expression language is heavy
 
-    return SchemaRules(schema)
+    return evaluation.SchemaRules(schema)

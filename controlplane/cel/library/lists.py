@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import chain, pairwise
 
 from controlplane.cel import ast
-from controlplane.cel.equality import equal
+from controlplane.cel.equality import equal, is_exact
 from controlplane.cel.errors import EvalError
 from controlplane.cel.estimates import STRING_FACTOR, UNBOUNDED, CallEstimate, Operand, fixed
 from controlplane.cel.functions import Function, Library, Overload
@@ -109,8 +109,11 @@ _SUMS: tuple[tuple[str, Type, Callable[..., Value]], ...] = (
 
 
 def _index_of(values: list[Value], item: Value) -> int:
-    if type(item) in (int, str) and set(map(type, values)) <= {type(item)}:
-        return values.index(item) if item in values else -1
+    if is_exact(item):
+        try:
+            return values.index(item)
+        except ValueError:
+            return -1
     return next((i for i, value in enumerate(values) if equal(value, item)), -1)
 
 
