@@ -2,7 +2,8 @@
 
 Hooks and check have upstream's names, since they are seen in ``/readyz?verbose`` and named by probes.
 
-Source: kubernetes/kube-aggregator ``pkg/apiserver/apiserver.go``, kubernetes ``pkg/controlplane/apiserver/aggregator.go``.
+Source: kubernetes/kube-aggregator ``pkg/apiserver/apiserver.go``, kubernetes
+``pkg/controlplane/apiserver/aggregator.go``.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class RemoteAvailability:
         try:
             async with asyncio.timeout(ATTEMPT_SECONDS):
                 headers = identity_headers(AGGREGATOR)
-                async with await self._transport.send(backend, endpoint, "GET", path, headers) as answer:
+                async with await self._transport.send(backend, endpoint, "GET", path, headers=headers) as answer:
                     if 200 <= answer.status < 300:
                         await answer.read()
                         return None

@@ -153,7 +153,7 @@ class RemoteDiscovery:
         assert backend is not None
         try:
             endpoint = await self._transport.resolve(backend)
-            return await self._transport.send(backend, endpoint, "GET", path, headers)
+            return await self._transport.send(backend, endpoint, "GET", path, headers=headers)
         except (NotResolved, NotTrusted, Unanswered) as error:
             raise FetchFailed(str(error)) from error
 

@@ -26,7 +26,7 @@ _HOPS = frozenset(
     }
 )
 """Headers of one connection, not of the request."""
-_TOKEN = "!#$&'*+-.^_`|~"
+_NAME_SAFE = "!#$&'*+-.^_`|~"
 """What a header's name may have beside letters and digits; ``%`` is the escape itself."""
 
 
@@ -39,7 +39,7 @@ def identity_headers(user: UserInfo) -> CIMultiDict[str]:
         headers.add(_GROUP, group)
     for key, values in user.extra.items():
         for value in values:
-            headers.add(f"{_EXTRA}{quote(key, safe=_TOKEN)}", value)
+            headers.add(f"{_EXTRA}{quote(key, safe=_NAME_SAFE)}", value)
     return headers
 
 

@@ -67,7 +67,9 @@ class Proxy:
         try:
             async with asyncio.timeout(limit):
                 body = await request.body()
-                answer = await self._transport.send(backend, endpoint, request.method, target, headers, body)
+                answer = await self._transport.send(
+                    backend, endpoint, request.method, target, headers=headers, body=body
+                )
         except NotTrusted as error:
             return _refused(request, 500, str(error))
         except Unanswered as error:

@@ -99,6 +99,7 @@ class BackendTransport:
         endpoint: Endpoint,
         method: str,
         target: str,
+        *,
         headers: CIMultiDict[str],
         body: bytes = b"",
     ) -> ClientResponse:

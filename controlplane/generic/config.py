@@ -90,8 +90,8 @@ class Config:
     ``admission``: the plugins that run, in order; ``admission_config_file`` has what some of them are configured by.
     ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
-    ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how other
-    API servers are spoken for, where API services are served at all. ``notes``: lines to show at the start.
+    ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how
+    other API servers are spoken for, where API services are served at all. ``notes``: lines to show at the start.
     """
 
     host: str

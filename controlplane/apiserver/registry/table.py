@@ -111,9 +111,9 @@ class ServedGroup:
 
 
 class ResourceTable:
-    """``groups``: in discovery's order (the core group ``""`` among them); ``local_groups``: those that are served here,
-    without what others serve. ``remotes``: what others serve, by group and version; where they serve what is served
-    here too, theirs counts. ``routes``: by (group, version, plural).
+    """``groups``: in discovery's order (the core group ``""`` among them); ``local_groups``: those that are served
+    here, without what others serve. ``remotes``: what others serve, by group and version; where they serve what is
+    served here too, theirs counts. ``routes``: by (group, version, plural).
     ``memo``: what others work out from the table and keep as long as it (bounded by them)."""
 
     __slots__ = ("_by_name", "_priorities", "_storages", "groups", "local_groups", "memo", "remotes", "routes")

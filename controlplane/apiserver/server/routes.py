@@ -53,8 +53,9 @@ class Router:
     """The innermost handler.
 
     ``resources`` answers resource requests; ``discovery`` answers the paths of discovery, or None for a path that is
-    not its own; ``elsewhere`` knows which of those another server answers; ``complete`` says whether all sources of paths have been heard; ``catch_up`` waits until what discovery
-    shows is no older than the request, and returns whether it is.
+    not its own; ``elsewhere`` knows which of those another server answers; ``complete`` says whether all sources of
+    paths have been heard; ``catch_up`` waits until what discovery shows is no older than the request, and returns
+    whether it is.
     """
 
     def __init__(
@@ -94,9 +95,9 @@ class Router:
         current = True
         if self._catch_up is not None and path.startswith("/api"):
             current = await self._catch_up()
-        handler = self._elsewhere(path) if self._elsewhere is not None else None
-        if handler is not None:
-            return await handler(request)
+        remote = self._elsewhere(path) if self._elsewhere is not None else None
+        if remote is not None:
+            return await remote(request)
         found = self._discovery(request)
         if found is not None:
             return found
