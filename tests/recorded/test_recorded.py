@@ -27,33 +27,12 @@ which file of it."""
 WAITING = {
     "apiservice-local": "the aggregator",
     "apiservice-validation": "the aggregator",
-    "bind-and-escalate-verbs": "RBAC",
-    "binding-escalation-refused": "RBAC",
-    "bootstrap-roles-aggregated": "RBAC",
-    "bootstrap-roles-full": "RBAC",
-    "csr-masters-refused": "RBAC",
     "flowcontrol-bootstrap": "flow control",
-    "forbidden-cluster-scope": "RBAC",
-    "forbidden-namespaced-verbs": "RBAC",
-    "forbidden-subresource-and-path": "RBAC",
-    "grant-then-revoke": "RBAC",
-    "group-and-account-subjects": "RBAC",
-    "impersonation-allowed-by-name": "RBAC",
     "map-apply-atomic-lists": "MutatingAdmissionPolicy",
     "map-apply-custom-resource": "MutatingAdmissionPolicy",
     "map-errors": "MutatingAdmissionPolicy",
     "map-json-patch": "MutatingAdmissionPolicy",
     "map-spec-errors": "MutatingAdmissionPolicy",
-    "narrow-roles-at-work": "RBAC",
-    "resourcenames-in-rules": "RBAC",
-    "role-escalation-refused": "RBAC",
-    "sar-denied": "RBAC",
-    "sar-reason-of-an-allow": "RBAC",
-    "self-sar": "RBAC",
-    "self-subject-rules-review": "RBAC",
-    "selfsubjectreview-impersonated": "RBAC",
-    "service-account-token-identity": "RBAC",
-    "token-refused-after-account-deleted": "RBAC",
     "vap-authorizer": "ValidatingAdmissionPolicy",
     "vap-denies": "ValidatingAdmissionPolicy",
     "vap-expressions-that-do-not-compile": "ValidatingAdmissionPolicy",
@@ -73,7 +52,7 @@ WAITING = {
 
 TOKEN = "of-an-administrator"
 """A certificate would come before the tokens of other users that scenarios make requests with."""
-UNTRIED = frozenset({"RBAC", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
+UNTRIED = frozenset({"MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
 """What is waited for by scenarios that wait long for it: they are left out until it is there."""
 
 
