@@ -39,11 +39,6 @@ WAITING = {
     "grant-then-revoke": "RBAC",
     "group-and-account-subjects": "RBAC",
     "impersonation-allowed-by-name": "RBAC",
-    "map-apply-atomic-lists": "MutatingAdmissionPolicy",
-    "map-apply-custom-resource": "MutatingAdmissionPolicy",
-    "map-errors": "MutatingAdmissionPolicy",
-    "map-json-patch": "MutatingAdmissionPolicy",
-    "map-spec-errors": "MutatingAdmissionPolicy",
     "narrow-roles-at-work": "RBAC",
     "resourcenames-in-rules": "RBAC",
     "role-escalation-refused": "RBAC",
@@ -54,26 +49,13 @@ WAITING = {
     "selfsubjectreview-impersonated": "RBAC",
     "service-account-token-identity": "RBAC",
     "token-refused-after-account-deleted": "RBAC",
-    "vap-authorizer": "ValidatingAdmissionPolicy",
-    "vap-denies": "ValidatingAdmissionPolicy",
-    "vap-expressions-that-do-not-compile": "ValidatingAdmissionPolicy",
-    "vap-match-conditions": "ValidatingAdmissionPolicy",
-    "vap-message-expression": "ValidatingAdmissionPolicy",
-    "vap-on-update-and-delete": "ValidatingAdmissionPolicy",
-    "vap-params-by-name": "ValidatingAdmissionPolicy",
-    "vap-reasons": "ValidatingAdmissionPolicy",
-    "vap-request-and-namespace": "ValidatingAdmissionPolicy",
-    "vap-runtime-error": "ValidatingAdmissionPolicy",
-    "vap-spec-errors": "ValidatingAdmissionPolicy",
-    "vap-warn-and-audit": "ValidatingAdmissionPolicy",
-    "webhook-unreachable": "the plugin ValidatingAdmissionWebhook",
-    "webhook-validation": "CEL",
+    "vap-authorizer": "RBAC",
 }
 """Scenario -> what it waits for. One that passes must leave this list."""
 
 TOKEN = "of-an-administrator"
 """A certificate would come before the tokens of other users that scenarios make requests with."""
-UNTRIED = frozenset({"RBAC", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
+UNTRIED = frozenset({"RBAC"})
 """What is waited for by scenarios that wait long for it: they are left out until it is there."""
 
 
