@@ -26,7 +26,7 @@ from controlplane.reconcile.informers import InformerSet
 from controlplane.reconcile.leader import LeaderElector
 from controlplane.reconcile.manager import Manager
 
-__all__ = ["SERVER_USER", "ControllerHost", "controller_grants", "service_account"]
+__all__ = ["SERVER_USER", "ControllerHost", "controller_rules", "served_resources", "service_account"]
 
 LEASES = GVR("coordination.k8s.io", "v1", "leases")
 LEADER = Key("kube-system", "kube-controller-manager")
@@ -60,14 +60,13 @@ def selected(config: CompletedConfig, keys: ControllerKeys | None = None) -> lis
     ]
 
 
-def controller_grants(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
-    """What the controllers that run may do, by user name."""
-    grants: dict[str, tuple[PolicyRule, ...]] = {}
+def controller_rules(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
+    """What the controllers that run may do, by account."""
+    rules: dict[str, tuple[PolicyRule, ...]] = {}
     for descriptor in selected(config):
         if descriptor.account:  # several controllers may share one
-            user = service_account(descriptor.account).name
-            grants[user] = (*grants.get(user, DISCOVERY_RULES), *descriptor.rules)
-    return grants
+            rules[descriptor.account] = (*rules.get(descriptor.account, DISCOVERY_RULES), *descriptor.rules)
+    return rules
 
 
 class ControllerHost:
@@ -83,8 +82,11 @@ class ControllerHost:
         loopback: Callable[[UserInfo], LoopbackClient],
         keys: ControllerKeys,
         *,
+        allowed: asyncio.Event,
         shared_store: bool,
     ) -> None:
+        """``allowed``: set once the controllers have their roles."""
+        self._allowed = allowed
         descriptors = selected(config, keys)
         users = {d.name: SERVER_USER if d.in_server else service_account(d.account) for d in descriptors}
         self._informers = InformerSet(loopback(SERVER_USER), clock=config.clock)
@@ -112,7 +114,9 @@ class ControllerHost:
         return HealthCheck("informer-sync", self._why_not_ready)
 
     async def start(self, context: HookContext) -> None:
-        """The post-start hook: done once the namespaces that every client counts on are there."""
+        """The post-start hook: done once the namespaces that every client counts on are there. The controllers begin
+        once they may work."""
+        await self._allowed.wait()
         context.start(self._manager.run(), name="controllers")
         await self._namespaces_exist.wait()
 

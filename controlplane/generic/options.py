@@ -8,8 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
+from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
+from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
+from controlplane.apis.rbac.rules import GROUP as RBAC_GROUP
 from controlplane.apiserver.options import (
+    RBAC,
     AuthenticationOptions,
     AuthorizationOptions,
     LogOptions,
@@ -47,6 +52,7 @@ class ResourceOptions(OptionGroup):
     certificatesigningrequests: bool | None = option(
         None, description="serve certificatesigningrequests (default true)"
     )
+    rbac: bool | None = option(None, description="serve roles and bindings of all four kinds (default true)")
     roles: bool | None = option(None, description="serve roles (default true)")
     rolebindings: bool | None = option(None, description="serve rolebindings (default true)")
     clusterroles: bool | None = option(None, description="serve clusterroles (default true)")
@@ -157,12 +163,22 @@ class ControllerOptions(OptionGroup):
 
 
 _NAMESPACES = "resources.namespaces"
+_RBAC = "resources.rbac"
+
+
+def _needs(resource: Resource) -> tuple[str, ...]:
+    return (
+        *((_NAMESPACES,) if resource.namespaced else ()),
+        *((_RBAC,) if resource.group == RBAC_GROUP else ()),
+    )
+
 
 TOGGLES = (
     Toggle(_NAMESPACES),
+    Toggle(_RBAC),
     *(
-        Toggle(f"resources.{plural}", needs=(_NAMESPACES,) if namespaced else ())
-        for plural, namespaced in {resource.plural: resource.namespaced for resource in BUILTIN}.items()
+        Toggle(f"resources.{plural}", needs=needs)
+        for plural, needs in {resource.plural: _needs(resource) for resource in BUILTIN}.items()
         if plural != "namespaces"
     ),
     Toggle("resources.customresourcedefinitions"),
@@ -172,6 +188,9 @@ TOGGLES = (
     ),
 )
 """Each after what it needs: what is in namespaces needs them. Resources of one name in two groups share one."""
+
+ROLES_NEED = tuple(f"resources.{kind.plural}" for kind in (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS))
+"""What the mode RBAC cannot be without."""
 
 
 _PLUGINS = {toggle_of(plugin.name): plugin for plugin in ORDERED}
@@ -212,6 +231,9 @@ class GenericOptions(OptionGroup):
 
     def problems(self) -> Iterator[Problem]:
         yield from toggle_problems(TOGGLES, self._given)
+        missing = [path for path in ROLES_NEED if path not in self.toggles().on]
+        if missing and RBAC in self.authorization.authorization_mode:
+            yield Problem("authorization.authorization_mode", f"{RBAC} needs --{missing[0]}, which is off")
         if self.authentication.authentication_config and self.oidc.issuer_url:
             yield Problem(
                 "authentication.authentication_config",

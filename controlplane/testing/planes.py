@@ -76,6 +76,7 @@ class Plane:
         plane = self.control_plane
         if plane.tables.current.storage_of("", "namespaces") is None:
             await _erase(plane.kv, plane.config.prefix)
+            await plane.make_roles()
             return
         namespaces = ResourceClient(self.client(), NAMESPACES, namespaced=False)
         listed = await namespaces.list()
@@ -86,6 +87,7 @@ class Plane:
                 event = await anext(events)
                 if event.type == "ADDED":
                     missing.discard(event.object["metadata"]["name"])
+        await plane.make_roles()
 
 
 async def _erase(kv: KV, prefix: bytes) -> None:
