@@ -37,7 +37,9 @@ from controlplane.apiserver.server.version import VersionInfo
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.webhook import DNS, ServiceResolver
 from controlplane.controllers import builtin as builtin_controllers
+from controlplane.controllers import garbage_collector
 from controlplane.controllers.descriptor import ControllerDescriptor
+from controlplane.generic.controller_options import controller_toggle
 from controlplane.generic.options import GenericOptions
 from controlplane.plugins.admission import namespace_lifecycle
 from controlplane.plugins.calls.api import CallDescriptor
@@ -138,6 +140,11 @@ class Config:
     service_resolver: ServiceResolver = DNS
     clock: Clock = field(default_factory=SystemClock)
 
+    @property
+    def garbage_collection(self) -> bool:
+        """Whether a garbage collector is to work here or elsewhere, so that its finalizers are set."""
+        return any(controller.name == garbage_collector.DESCRIPTOR.name for controller in self.controllers)
+
     def complete(self) -> CompletedConfig:
         """Check and freeze.
 
@@ -199,8 +206,9 @@ def config_of(options: GenericOptions) -> Config:
         token_webhook=token_webhook_config(authentication),
         service_accounts=service_account_config(options.service_accounts),
         authorization_modes=options.authorization.authorization_mode,
-        resources=[_adapted(resource, options) for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],
+        resources=[_adapted(kind, options) for kind in options.kinds()],
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
+        controllers=[c for c in builtin_controllers.BUILTIN if controller_toggle(c.name) in toggles.on],
         run_controllers=options.controllers.enabled,
         request_seconds=requests.request_timeout,
         min_watch_seconds=float(requests.min_request_timeout),
