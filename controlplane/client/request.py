@@ -79,6 +79,7 @@ class Request:
     already (authorization and admission still apply).
     Set by filters: ``info``, ``user``, ``audit_id``, ``deadline`` (monotonic seconds; None has none).
     ``warnings`` are sent as Warning headers. ``values`` holds what a plugged-in filter wants to pass on.
+    ``annotations``: what admission notes about the request, for its audit event; empty until there is something.
     """
 
     __slots__ = (
@@ -86,6 +87,7 @@ class Request:
         "_body",
         "_query",
         "_read",
+        "annotations",
         "audit_id",
         "deadline",
         "headers",
@@ -129,9 +131,14 @@ class Request:
         self.deadline: float | None = None
         self.warnings: list[str] = []
         self.values: dict[str, Any] = {}
+        self.annotations: dict[str, str] = {}
         self._body = body if read is None else None
         self._read = read
         self._query: Query | None = None
+
+    def annotate(self, key: str, value: str) -> None:
+        """Note something for the audit event; what is noted first under a key stays."""
+        self.annotations.setdefault(key, value)
 
     @property
     def query(self) -> Query:

@@ -33,6 +33,12 @@ class ControllerOptions(OptionGroup):
     service_account_tokens: bool | None = option(
         None, description="fill secrets of service accounts with tokens (default true)"
     )
+    legacy_token_tracking: bool | None = option(
+        None, description="note since when the use of tokens in secrets is recorded (default true)"
+    )
+    legacy_token_cleaner: bool | None = option(
+        None, description="invalidate, then delete tokens in secrets that nobody uses (default true)"
+    )
     root_ca_certificate_publisher: bool | None = option(
         None, description="give every namespace the ConfigMap kube-root-ca.crt (default true)"
     )
@@ -40,6 +46,9 @@ class ControllerOptions(OptionGroup):
         None, description="keep cluster roles that are the sum of others (default true)"
     )
     resource_quota: bool | None = option(None, description="count what resource quotas limit (default true)")
+    certificate_approval: bool | None = option(
+        None, description="approve certificate requests of nodes for themselves (default true)"
+    )
     certificate_signing: bool | None = option(None, description="sign approved certificate requests (default true)")
     certificate_cleaner: bool | None = option(
         None, description="remove certificate requests that are done (default true)"

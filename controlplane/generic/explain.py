@@ -24,8 +24,10 @@ from controlplane.generic.config import CompletedConfig, Config, ConfigError, co
 from controlplane.generic.controller_options import controller_toggle
 from controlplane.generic.controllers import selected, served_resources, wanted
 from controlplane.generic.credentials import serves_accounts
-from controlplane.generic.options import GenericOptions
+from controlplane.generic.options import GenericOptions, toggle_of
 from controlplane.generic.runtime_config import RuntimeConfig
+from controlplane.plugins.admission.api import AdmissionPlugin
+from controlplane.plugins.builtin import ORDERED
 
 __all__ = ["Decision", "Explanation", "explain", "explain_command"]
 
@@ -47,11 +49,13 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """``settings``: the options that somebody has set, as ``--flag=value`` and origin."""
+    """``authorization``: the modes, in order. ``settings``: the options that somebody has set, as ``--flag=value`` and
+    origin."""
 
     resources: tuple[Decision, ...]
     controllers: tuple[Decision, ...]
     admission: tuple[Decision, ...]
+    authorization: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
 
     def text(self) -> str:
@@ -63,6 +67,7 @@ class Explanation:
             ("admission plugins, in order", self.admission),
         ):
             lines += [f"{title}:", *_table(decisions), ""]
+        lines += [f"authorization modes: {', '.join(self.authorization) or 'none'}", ""]
         lines.append("options that were set:")
         lines += [f"  {setting}  ({origin})" for setting, origin in self.settings] or ["  none"]
         return "\n".join(lines) + "\n"
@@ -82,6 +87,7 @@ def explain(loaded: Loaded[O], config: CompletedConfig) -> Explanation:
         resources=tuple(_resources(reasons, config)),
         controllers=tuple(_controllers(reasons, config)),
         admission=tuple(_admission(reasons, config)),
+        authorization=config.modes,
         settings=tuple(
             (f"--{s.option.flag}={_shown(s.value)}", s.origin) for s in loaded.settings() if s.origin != "default"
         ),
@@ -103,6 +109,17 @@ class _Reasons:
             return f"{given.origin}, {_shown(given.value)}"
         missing = self._derived.get(path)
         return f"needs {missing}, which is off" if missing is not None else "by default"
+
+    def of_plugin(self, plugin: AdmissionPlugin) -> str:
+        """As ``of``; where its own boolean says nothing, a list of plugins may."""
+        why = self.of(toggle_of(plugin.name))
+        if why != "by default":
+            return why
+        for flag in ("enable_admission_plugins", "disable_admission_plugins"):
+            given = self._loaded.given.get(("admission", flag))
+            if given is not None and plugin.name in getattr(self._loaded.options.admission, flag):
+                return f"{given.origin}, {plugin.name}"
+        return why
 
     def of_kind(self, resource: Resource) -> str:
         """As ``of``; where nothing was said of a kind, --runtime-config may have an entry."""
@@ -171,9 +188,13 @@ def _where(controller: ControllerDescriptor, config: CompletedConfig) -> str:
     return "here" if config.store.startswith(_EMBEDDED) else "where the leader is"
 
 
-def _admission(_reasons: _Reasons, config: CompletedConfig) -> Iterator[Decision]:
-    for plugin in config.admission:
-        yield Decision(name=plugin.name, on=True, what="", why="by default")
+def _admission(reasons: _Reasons, config: CompletedConfig) -> Iterator[Decision]:
+    """In the order in which they are asked; those that are off after them."""
+    present = {plugin.name: plugin for plugin in config.admission}
+    built_in = {plugin.name: plugin for plugin in ORDERED}
+    for name in dict.fromkeys((*present, *built_in)):
+        why = reasons.of_plugin(built_in[name]) if name in built_in else "added by the program"
+        yield Decision(name=name, on=name in present, what="", why=why)
 
 
 def _shown(value: object) -> str:

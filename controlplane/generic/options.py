@@ -5,12 +5,17 @@ A program with more to say subclasses ``GenericOptions`` and adds fields or grou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from controlplane.apiextensions.definition.resource import DEFINITIONS
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
+from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
+from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
+from controlplane.apis.rbac.rules import GROUP as RBAC_GROUP
 from controlplane.apiserver.options import (
+    RBAC,
     AuthenticationOptions,
     AuthorizationOptions,
     LogOptions,
@@ -26,8 +31,10 @@ from controlplane.generic.controller_options import CONTROLLER_TOGGLES, Controll
 from controlplane.generic.feature_gates import feature_gate_problems
 from controlplane.generic.runtime_config import RuntimeConfig, runtime_config_problems
 from controlplane.generic.toggles import Resolved, Toggle, resolve, toggle_problems
+from controlplane.plugins.admission.api import AdmissionPlugin
+from controlplane.plugins.builtin import ORDERED
 
-__all__ = ["TOGGLES", "ControllerOptions", "GenericOptions", "ResourceOptions"]
+__all__ = ["TOGGLES", "AdmissionOptions", "ControllerOptions", "GenericOptions", "ResourceOptions", "toggle_of"]
 
 
 class ResourceOptions(OptionGroup):
@@ -49,6 +56,7 @@ class ResourceOptions(OptionGroup):
     certificatesigningrequests: bool | None = option(
         None, description="serve certificatesigningrequests (default true)"
     )
+    rbac: bool | None = option(None, description="serve roles and bindings of all four kinds (default true)")
     roles: bool | None = option(None, description="serve roles (default true)")
     rolebindings: bool | None = option(None, description="serve rolebindings (default true)")
     clusterroles: bool | None = option(None, description="serve clusterroles (default true)")
@@ -79,19 +87,110 @@ class ResourceOptions(OptionGroup):
     )
 
 
+class AdmissionOptions(OptionGroup):
+    """Which admission plugins are on, each by its name or by its own flag. What a plugin needs and is off takes it
+    with it."""
+
+    enable_admission_plugins: tuple[str, ...] = option(
+        (), flag="enable-admission-plugins", description="admission plugins that are on beside those on by default"
+    )
+    disable_admission_plugins: tuple[str, ...] = option(
+        (), flag="disable-admission-plugins", description="admission plugins that are off"
+    )
+    admission_control_config_file: str = option(
+        "",
+        flag="admission-control-config-file",
+        description="file with an AdmissionConfiguration (apiserver.config.k8s.io/v1): what plugins are configured by",
+    )
+    always_admit: bool | None = option(None, description="run AlwaysAdmit (default false)")
+    namespace_lifecycle: bool | None = option(None, description="run NamespaceLifecycle (default true)")
+    service_account: bool | None = option(None, description="run ServiceAccount (default true)")
+    event_rate_limit: bool | None = option(None, description="run EventRateLimit (default false)")
+    owner_references_permission_enforcement: bool | None = option(
+        None, description="run OwnerReferencesPermissionEnforcement (default false)"
+    )
+    certificate_approval: bool | None = option(None, description="run CertificateApproval (default true)")
+    certificate_signing: bool | None = option(None, description="run CertificateSigning (default true)")
+    certificate_subject_restriction: bool | None = option(
+        None, description="run CertificateSubjectRestriction (default true)"
+    )
+    mutating_admission_policy: bool | None = option(None, description="run MutatingAdmissionPolicy (default true)")
+    mutating_admission_webhook: bool | None = option(None, description="run MutatingAdmissionWebhook (default true)")
+    validating_admission_policy: bool | None = option(None, description="run ValidatingAdmissionPolicy (default true)")
+    validating_admission_webhook: bool | None = option(
+        None, description="run ValidatingAdmissionWebhook (default true)"
+    )
+    resource_quota: bool | None = option(None, description="run ResourceQuota (default true)")
+    always_deny: bool | None = option(None, description="run AlwaysDeny (default false)")
+
+    def problems(self) -> Iterator[Problem]:
+        known = {plugin.name: _field(plugin.name) for plugin in ORDERED}
+        flags = {"enable_admission_plugins": True, "disable_admission_plugins": False}
+        for flag, wanted in flags.items():
+            for name in getattr(self, flag):
+                if name not in known:
+                    yield Problem(flag, f"unknown admission plugin {name!r}; known: {', '.join(known)}")
+                elif getattr(self, known[name]) is (not wanted):
+                    own = known[name].replace("_", "-")
+                    yield Problem(flag, f"{name} is also named by --admission.{own}, which says otherwise")
+        for name in sorted(set(self.enable_admission_plugins) & set(self.disable_admission_plugins)):
+            yield Problem("disable_admission_plugins", f"{name} is also in --enable-admission-plugins")
+
+    def given(self, plugin: AdmissionPlugin) -> bool | None:
+        """What was said of a plugin; False, if nothing was and it is off by default."""
+        own: bool | None = getattr(self, _field(plugin.name))
+        if own is not None:
+            return own
+        if plugin.name in self.disable_admission_plugins:
+            return False
+        if plugin.name in self.enable_admission_plugins:
+            return True
+        return None if plugin.default_on else False
+
+
+def _field(name: str) -> str:
+    """The option's name of a plugin: ``ResourceQuota`` as ``resource_quota``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def toggle_of(name: str) -> str:
+    """The path of the boolean of an admission plugin."""
+    return f"admission.{_field(name)}"
+
+
 _NAMESPACES = "resources.namespaces"
+_RBAC = "resources.rbac"
+
+
+def _needs(resource: Resource) -> tuple[str, ...]:
+    return (
+        *((_NAMESPACES,) if resource.namespaced else ()),
+        *((_RBAC,) if resource.group == RBAC_GROUP else ()),
+    )
+
 
 TOGGLES = (
     Toggle(_NAMESPACES),
+    Toggle(_RBAC),
     *(
-        Toggle(f"resources.{plural}", needs=(_NAMESPACES,) if namespaced else ())
-        for plural, namespaced in {resource.plural: resource.namespaced for resource in BUILTIN}.items()
+        Toggle(f"resources.{plural}", needs=needs)
+        for plural, needs in {resource.plural: _needs(resource) for resource in BUILTIN}.items()
         if plural != "namespaces"
     ),
     Toggle("resources.customresourcedefinitions"),
+    *(
+        Toggle(toggle_of(plugin.name), tuple(f"resources.{name.partition('.')[0]}" for name in plugin.requires))
+        for plugin in ORDERED
+    ),
     *CONTROLLER_TOGGLES,
 )
 """Each after what it needs: what is in namespaces needs them. Resources of one name in two groups share one."""
+
+ROLES_NEED = tuple(f"resources.{kind.plural}" for kind in (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS))
+"""What the mode RBAC cannot be without."""
+
+
+_PLUGINS = {toggle_of(plugin.name): plugin for plugin in ORDERED}
 
 _KINDS: tuple[Resource, ...] = (*BUILTIN, DEFINITIONS)
 
@@ -108,6 +207,7 @@ class GenericOptions(OptionGroup):
     authorization: AuthorizationOptions = group(AuthorizationOptions)
     requests: RequestOptions = group(RequestOptions)
     resources: ResourceOptions = group(ResourceOptions)
+    admission: AdmissionOptions = group(AdmissionOptions)
     controllers: ControllerOptions = group(ControllerOptions)
     logs: LogOptions = group(LogOptions)
     runtime_config: Mapping[str, str] = option(
@@ -145,6 +245,9 @@ class GenericOptions(OptionGroup):
             yield Problem("runtime_config", why)
         for why in feature_gate_problems(self.feature_gates):
             yield Problem("feature_gates", why)
+        missing = [path for path in ROLES_NEED if path not in self.toggles().on]
+        if missing and RBAC in self.authorization.authorization_mode:
+            yield Problem("authorization.authorization_mode", f"{RBAC} needs --{missing[0]}, which is off")
         if self.authentication.authentication_config and self.oidc.issuer_url:
             yield Problem(
                 "authentication.authentication_config",
@@ -165,11 +268,13 @@ class GenericOptions(OptionGroup):
     def given(self) -> Callable[[str], bool | None]:
         """What was said of a boolean, by its path: its own option, or for a kind what --runtime-config makes of it."""
         runtime = RuntimeConfig(self.runtime_config)
-        configured = {kind.plural for kind in _KINDS if runtime.serves(kind)}
+        not_configured = {k.plural for k in _KINDS} - {k.plural for k in _KINDS if runtime.serves(k)}
 
         def given(path: str) -> bool | None:
+            if path in _PLUGINS:
+                return self.admission.given(_PLUGINS[path])
             owner, name = path.split(".")
             value: bool | None = getattr(getattr(self, owner), name)
-            return False if value is None and owner == "resources" and name not in configured else value
+            return False if value is None and owner == "resources" and name in not_configured else value
 
         return given

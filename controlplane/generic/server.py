@@ -10,15 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.admission.api import PluginServices
-from controlplane.apiserver.admission.chain import build_chain
 from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.serviceaccounts.documents import IssuerDocuments
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
@@ -27,6 +26,7 @@ from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.openapi.handler import OpenAPI
+from controlplane.apiserver.options import RBAC
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
 from controlplane.apiserver.registry.table import TableHolder, build_table
@@ -44,7 +44,8 @@ from controlplane.base.tls.upkeep import keep_up
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request_info import RequestInfo
 from controlplane.client.webhook import WebhookTransport
-from controlplane.generic.access import build_authorizer
+from controlplane.generic.access import build_access, policy_of
+from controlplane.generic.admission import read_admission_configuration
 from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.controllers import SERVER_USER, ControllerHost
@@ -57,6 +58,9 @@ from controlplane.generic.credentials import (
     write_admin_kubeconfig,
 )
 from controlplane.generic.remote_tokens import RemoteTokens
+from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
+from controlplane.plugins.admission.building import build_chain
+from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_true
 from controlplane.plugins.calls.api import CallServices
 from controlplane.storage.api import Storage
 from controlplane.storage.cache.mirror import Mirror
@@ -78,6 +82,7 @@ _FOR_THE_OPERATOR = (
     KubeconfigError,
     KeysDiffer,
     StorageError,
+    PluginConfigurationError,
 )
 
 
@@ -87,13 +92,14 @@ class StartError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """What ``open_plane`` has opened. ``thread``: for files."""
+    """What ``open_plane`` has opened. ``thread``: for files. ``admission``: plugins' configurations, by name."""
 
     listening: socket.socket
     kv: KV
     mirror: Mirror
     identities: Identities
     thread: ThreadPoolExecutor
+    admission: Mapping[str, Obj]
     failed: asyncio.Future[BaseException]
 
 
@@ -109,7 +115,10 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
             parts = await _open(config, stack)
         except _FOR_THE_OPERATOR as error:
             raise StartError(str(error)) from error
-        plane = ControlPlane(config, parts)
+        try:
+            plane = ControlPlane(config, parts)
+        except PluginConfigurationError as error:
+            raise StartError(f"--admission-control-config-file: {error}") from error
         stack.push_async_callback(plane.webhooks.close)
         stack.push_async_callback(plane.remote_tokens.close)
         stack.push_async_callback(plane.close_sources)
@@ -131,6 +140,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         raise
     stack.push_async_callback(kv.close)
     identities = await reading
+    admission = await loop.run_in_executor(thread, read_admission_configuration, config.admission_config_file)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)
     failed: asyncio.Future[BaseException] = loop.create_future()
@@ -155,6 +165,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         mirror=mirror,
         identities=identities,
         thread=thread,
+        admission=admission,
         failed=failed,
     )
 
@@ -188,11 +199,18 @@ class ControlPlane:
         )
         self._sources: list[Source] = [source.start(services) for source in config.sources]
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
+        self._access = build_access(config, parts.mirror)
         self.server = self._server()
+        self._roles_made = asyncio.Event()
+        if RBAC in config.modes:
+            self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
+        else:
+            self._roles_made.set()
         self._controllers = ControllerHost(
             config,
             self.server.loopback,
             parts.identities.controller_keys,
+            allowed=self._roles_made,
             shared_store=parts.kv.revision_nowait() is None,
         )
         self.server.add_ready_check(self._controllers.ready_check())
@@ -211,7 +229,9 @@ class ControlPlane:
         return self.server.loopback(user)
 
     async def close_sources(self) -> None:
-        """Stop what changes the table. Idempotent."""
+        """Stop what follows the store: indexes, and what changes the table. Idempotent."""
+        self._access.index.close()
+        self._admission.close()
         while self._sources:
             await self._sources.pop().close()
 
@@ -221,10 +241,19 @@ class ControlPlane:
 
     def _server(self) -> Server:
         config, parts = self.config, self._parts
-        authorizer = build_authorizer(config)
-        admission = build_chain(
+        authorizer = self._access.authorizer
+        self._admission = admission = build_chain(
             config.admission,
-            PluginServices(storage_of=self._storage_of, clock=config.clock),
+            PluginServices(
+                storage_of=self._storage_of,
+                clock=config.clock,
+                mirror=parts.mirror,
+                tables=self.tables,
+                authorizer=authorizer,
+                webhooks=self.webhooks,
+            ),
+            served={str(resource.gr) for resource in config.resources},
+            configurations=parts.admission,
         )
         tokens = build_tokens(config, parts.identities, self._storage_of, self.remote_tokens, self._mark_used)
         calls = CallServices(
@@ -240,6 +269,7 @@ class ControlPlane:
             admission=admission,
             authorizer=authorizer,
             calls={call.key: call.build(calls) for call in config.calls},
+            guards=self._access.guards,
             clock=config.clock,
             min_request_timeout_seconds=config.min_watch_seconds,
             garbage_collection=config.garbage_collection,
@@ -310,6 +340,20 @@ class ControlPlane:
         return served is not None and (
             not info.subresource or served.resource.subresource(info.subresource) is not None
         )
+
+    async def make_roles(self) -> None:
+        """Make the roles and bindings that every server has, where they are missing or lack something; nothing where
+        roles are not served.
+
+        Raises:
+            APIError, ClientError, TimeoutError: it has not worked for half a minute.
+        """
+        if RBAC in self.config.modes:
+            await make_policy_true(policy_of(self.config), self.loopback(SERVER_USER), self.config.clock)
+
+    async def _make_roles(self, _context: HookContext) -> None:
+        await self.make_roles()
+        self._roles_made.set()
 
     async def _watch_storage(self, context: HookContext) -> None:
         """A mirror that has failed is no longer true: the server ends rather than serve it."""

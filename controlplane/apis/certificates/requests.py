@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["certificate_problem", "request_problem"]
+__all__ = ["certificate_problem", "request_organizations", "request_problem"]
 
 _BLOCK = re.compile(
     rb"^-----BEGIN ([^\r\n]*?)-----[ \t]*\r?\n(.*?)^-----END \1-----[ \t]*\r?$", re.DOTALL | re.MULTILINE
@@ -32,6 +32,22 @@ def request_problem(pem: bytes) -> str:
     except (ValueError, UnsupportedAlgorithm):
         return "x509: malformed certificate request"
     return "x509: signature verification failure"
+
+
+def request_organizations(pem: bytes) -> list[str]:
+    """The organizations of a request's subject, which are the groups of whoever gets the certificate.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    from cryptography.x509 import NameOID, load_pem_x509_csr
+
+    problem = request_problem(pem)
+    block = _BLOCK.search(pem)
+    if problem or block is None:
+        raise ValueError(problem)
+    named = load_pem_x509_csr(block[0]).subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    return [value.decode() if isinstance(value := attribute.value, bytes) else value for attribute in named]
 
 
 def certificate_problem(pem: bytes) -> str:

@@ -1,11 +1,10 @@
-"""Admission: policy that sees every write before it is stored, and what a plugin is.
+"""Admission: policy that sees every write before it is stored, and what a plugin's hooks are.
 
-A plugin is one ``AdmissionPlugin`` value (its name, whether it is on by default, how it is built) and what building it
-gives: ``Hooks``, one function for the mutating phase and one for the validating phase, either may be missing. Knows
-nothing of requests, stores or particular kinds.
+A hook is a function for the mutating phase or for the validating phase; ``Hooks`` are one plugin's. Knows nothing of
+requests, stores or particular kinds, nor how plugins are built (``plugins.admission.api``).
 
-Order on a create or update: mutate hooks (in the chain's order) -> system metadata and validation by the registry ->
-validate hooks. On a delete both phases see the object that goes.
+Order on a create or update: mutate hooks (in the chain's order; all of them once more if one of them asks for it) ->
+system metadata and validation by the registry -> validate hooks. On a delete both phases see the object that goes.
 
 Source: behaviour of kubernetes/apiserver ``pkg/admission``.
 """
@@ -18,11 +17,10 @@ from enum import Enum
 from typing import Any
 
 from controlplane.apimachinery.identity import GVK, GVR, Obj
+from controlplane.apimachinery.status import APIError, forbidden
 from controlplane.apimachinery.user import UserInfo
-from controlplane.base.clock import Clock
-from controlplane.storage.api import Storage
 
-__all__ = ["ALL_OPERATIONS", "AdmissionPlugin", "Attributes", "Hook", "Hooks", "Operation", "PluginServices"]
+__all__ = ["ALL_OPERATIONS", "Attributes", "Guard", "Hook", "Hooks", "Operation", "Reinvocation", "refused"]
 
 
 class Operation(Enum):
@@ -37,14 +35,31 @@ class Operation(Enum):
 ALL_OPERATIONS = frozenset(Operation)
 
 
+@dataclass(slots=True)
+class Reinvocation:
+    """The mutating phase of one attempt. ``wanted``: a hook has changed the object, so those before it may want to see
+    it again; ``second``: this is that time. ``values``: what plugins remember from the first time to the second, by
+    their names."""
+
+    wanted: bool = False
+    second: bool = False
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def _unnoted(_key: str, _value: str) -> None:
+    """Nobody keeps audit annotations."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Attributes:
     """One write, as plugins see it.
 
     ``obj`` is the new object (None on delete), which mutate hooks may change in place; ``old`` is what is stored (None
-    on create), never changed. ``name`` is ``""`` on a create whose name is yet to be generated. ``namespace`` is the
-    request's; for the resource ``namespaces`` it is the namespace's own name. ``options`` are the request's
-    CreateOptions, UpdateOptions or DeleteOptions. ``warn`` adds a warning to the response.
+    on create), never changed. ``name`` is ``""`` on a create whose name is yet to be generated, and for each object of
+    a deleted collection. ``namespace`` is the request's; for the resource ``namespaces`` it is the namespace's own
+    name. ``kind`` is the object's, which for some subresources is not the resource's. ``options`` are the request's
+    CreateOptions, UpdateOptions or DeleteOptions. ``warn`` adds a warning to the response, ``annotate`` an annotation
+    (key, value) to the audit event.
     """
 
     operation: Operation
@@ -59,36 +74,39 @@ class Attributes:
     dry_run: bool
     options: Mapping[str, Any]
     warn: Callable[[str], None]
+    annotate: Callable[[str, str], None] = _unnoted
+    reinvocation: Reinvocation = field(default_factory=Reinvocation)
 
 
 Hook = Callable[[Attributes], Awaitable[None]]
 """Accepts by returning, refuses by raising an APIError."""
 
 
+Guard = Callable[[Attributes, str], Awaitable[None]]
+"""A check of one kind's creates and updates that belongs to the kind and that nobody can turn off: after the mutating
+phase, before validation. Takes the request's name too (``""`` on a POST). Refuses by raising an APIError."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """What one built plugin does: nothing is called for operations it does not name."""
+    """What one built plugin does: nothing is called for operations it does not name.
+
+    ``wants``: whether it has anything to do with an operation on a resource and subresource now (None: with all). The
+    answer is kept until the plugin says that it may have changed (``Chain.outdate``), so that a plugin without anything
+    configured costs nothing. ``close``: stop what it has begun.
+    """
 
     operations: frozenset[Operation]
     mutate: Hook | None = None
     validate: Hook | None = None
+    wants: Callable[[Operation, GVR, str], bool] | None = None
+    close: Callable[[], None] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PluginServices:
-    """What plugins are built from. ``storage_of`` finds the storage of a served resource by group and plural, None if
-    the resource is not served now; it is asked at each use, since the table changes."""
-
-    storage_of: Callable[[str, str], Storage | None]
-    clock: Clock
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdmissionPlugin:
-    """A plugin that can be turned on. ``requires`` names the resources (``plural`` or ``plural.group``) without which
-    it has nothing to go by."""
-
-    name: str
-    default_on: bool
-    build: Callable[[PluginServices], Hooks]
-    requires: tuple[str, ...] = field(default=())
+def refused(attributes: Attributes, why: str) -> APIError:
+    """The usual refusal: 403, naming the object as well as it can be named."""
+    name = attributes.name
+    if not name:
+        meta = (attributes.obj or {}).get("metadata") or {}
+        name = meta.get("name") or meta.get("generateName") or "Unknown"
+    return forbidden(attributes.resource.gr, name, why)

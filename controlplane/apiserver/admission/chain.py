@@ -1,85 +1,147 @@
-"""The admission chain: the plugins that are on, in their order, sorted once by what they handle."""
+"""The admission chain: the plugins that are on, in their order, sorted by what they handle.
+
+What is to be called for an operation on a resource is worked out once and kept until a plugin's configuration changes:
+a request that nobody cares for costs one look-up a phase.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from time import perf_counter
+from typing import NamedTuple
 
-from controlplane.apiserver.admission.api import AdmissionPlugin, Attributes, Hook, Hooks, Operation, PluginServices
+from controlplane.apimachinery.identity import GVR
+from controlplane.apiserver.admission.api import Attributes, Hook, Hooks, Operation, Reinvocation
+from controlplane.apiserver.admission.metrics import Outcomes, plugin_seconds, step_seconds
 
-__all__ = ["EMPTY", "Chain", "build_chain"]
+__all__ = ["EMPTY", "Chain"]
+
+_REMEMBERED_PLANS = 4096
+"""Resources come and go; the plans of all are forgotten together."""
+
+
+class _Step(NamedTuple):
+    """One hook, and where its time is noted."""
+
+    hook: Hook
+    seconds: Outcomes
+
+
+class _Plan(NamedTuple):
+    """What is called for one operation on one resource and subresource."""
+
+    steps: tuple[_Step, ...]
+    seconds: Outcomes
+
+
+_Key = tuple[Operation, GVR, str]
 
 
 class Chain:
-    """Runs hooks in order; an operation that nobody handles costs one lookup.
+    """Runs hooks in order. Plugins are added while it is put together.
 
     ``mutates`` and ``validates`` tell whether a phase has anything to do, so that callers need not even build
     attributes for it.
     """
 
-    __slots__ = ("_mutate", "_validate")
+    __slots__ = ("_mutating", "_plugins", "_validating")
 
-    def __init__(self, plugins: Iterable[Hooks] = ()) -> None:
-        plugins = tuple(plugins)
-        self._mutate = {
-            operation: _hooks(p.mutate for p in plugins if operation in p.operations) for operation in Operation
-        }
-        self._validate = {
-            operation: _hooks(p.validate for p in plugins if operation in p.operations) for operation in Operation
-        }
+    def __init__(self, plugins: Sequence[tuple[str, Hooks]] = ()) -> None:
+        self._plugins = list(plugins)
+        self._mutating: dict[_Key, _Plan | None] = {}
+        self._validating: dict[_Key, _Plan | None] = {}
 
-    def mutates(self, operation: Operation) -> bool:
-        return bool(self._mutate[operation])
+    def add(self, name: str, hooks: Hooks) -> None:
+        """Put a plugin's hooks at the end."""
+        self._plugins.append((name, hooks))
+        self.outdate()
 
-    def validates(self, operation: Operation) -> bool:
-        return bool(self._validate[operation])
+    def outdate(self) -> None:
+        """What plugins want may have changed."""
+        self._mutating.clear()
+        self._validating.clear()
+
+    def close(self) -> None:
+        """Let plugins stop what they have begun. Idempotent."""
+        while self._plugins:
+            _, hooks = self._plugins.pop()
+            if hooks.close is not None:
+                hooks.close()
+        self.outdate()
+
+    def mutates(self, operation: Operation, resource: GVR, subresource: str) -> bool:
+        """Whether the mutating phase has anything to do with such a request now."""
+        return self._mutation((operation, resource, subresource)) is not None
+
+    def validates(self, operation: Operation, resource: GVR, subresource: str) -> bool:
+        """Whether the validating phase has anything to do with such a request now."""
+        return self._validation((operation, resource, subresource)) is not None
 
     async def mutate(self, attributes: Attributes) -> None:
-        """Run the mutating phase.
+        """Run the mutating phase; once more, if a plugin that changed the object wants others to see it again.
 
         Raises:
             APIError: a plugin refuses.
         """
-        for hook in self._mutate[attributes.operation]:
-            await hook(attributes)
+        plan = self._mutation((attributes.operation, attributes.resource, attributes.subresource))
+        if plan is None:
+            return
+        attributes.reinvocation = reinvocation = Reinvocation()
+        await _run(plan, attributes)
+        if reinvocation.wanted:
+            reinvocation.second = True
+            await _run(plan, attributes)
 
     async def validate(self, attributes: Attributes) -> None:
         """Run the validating phase. Raises as ``mutate``."""
-        for hook in self._validate[attributes.operation]:
+        plan = self._validation((attributes.operation, attributes.resource, attributes.subresource))
+        if plan is not None:
+            await _run(plan, attributes)
+
+    def _mutation(self, key: _Key) -> _Plan | None:
+        if key not in self._mutating:
+            _make_room(self._mutating)
+            self._mutating[key] = self._plan(key, "admit")
+        return self._mutating[key]
+
+    def _validation(self, key: _Key) -> _Plan | None:
+        if key not in self._validating:
+            _make_room(self._validating)
+            self._validating[key] = self._plan(key, "validate")
+        return self._validating[key]
+
+    def _plan(self, key: _Key, phase: str) -> _Plan | None:
+        operation = key[0]
+        steps: list[_Step] = []
+        for name, hooks in self._plugins:
+            hook = hooks.mutate if phase == "admit" else hooks.validate
+            if hook is None or operation not in hooks.operations or (hooks.wants is not None and not hooks.wants(*key)):
+                continue
+            steps.append(_Step(hook, plugin_seconds(name, phase, operation.value)))
+        return _Plan(tuple(steps), step_seconds(phase, operation.value)) if steps else None
+
+
+def _make_room(plans: dict[_Key, _Plan | None]) -> None:
+    if len(plans) >= _REMEMBERED_PLANS:
+        plans.clear()
+
+
+async def _run(plan: _Plan, attributes: Attributes) -> None:
+    began = at = perf_counter()
+    seconds = plan.seconds
+    try:
+        for hook, seconds in plan.steps:
             await hook(attributes)
-
-
-def _hooks(found: Iterable[Hook | None]) -> tuple[Hook, ...]:
-    return tuple(hook for hook in found if hook is not None)
+            now = perf_counter()
+            seconds.accepted.observe(now - at)
+            at = now
+    except BaseException:
+        now = perf_counter()
+        seconds.rejected.observe(now - at)
+        plan.seconds.rejected.observe(now - began)
+        raise
+    plan.seconds.accepted.observe(at - began)
 
 
 EMPTY = Chain()
 """Admits everything."""
-
-
-def build_chain(
-    ordered: Sequence[AdmissionPlugin],
-    services: PluginServices,
-    *,
-    enabled: Iterable[str] = (),
-    disabled: Iterable[str] = (),
-) -> Chain:
-    """Build the chain: plugins that are on by default or enabled, without those disabled, in the order of ``ordered``.
-
-    Raises:
-        ValueError: an unknown name, a name both enabled and disabled, or two plugins of one name.
-    """
-    on, off = set(enabled), set(disabled)
-    names = [plugin.name for plugin in ordered]
-    if len(set(names)) < len(names):
-        raise ValueError(
-            f"admission plugins listed twice: {', '.join(sorted({n for n in names if names.count(n) > 1}))}"
-        )
-    if unknown := (on | off) - set(names):
-        raise ValueError(f"unknown admission plugins: {', '.join(sorted(unknown))}; known: {', '.join(names)}")
-    if both := on & off:
-        raise ValueError(f"admission plugins both enabled and disabled: {', '.join(sorted(both))}")
-    return Chain(
-        plugin.build(services)
-        for plugin in ordered
-        if plugin.name in on or (plugin.default_on and plugin.name not in off)
-    )

@@ -27,22 +27,29 @@ _SPOILT = (
 class Admission:
     """The admission of one request: ``options`` is what plugins see as the operation's options."""
 
-    __slots__ = ("_dry_run", "_options", "_request", "_services", "_target")
+    __slots__ = ("_dry_run", "_options", "_place", "_request", "_services", "_target")
 
     def __init__(
         self, services: Services, request: Request, target: Target, options: Mapping[str, Any], *, dry_run: bool
     ) -> None:
         self._services, self._request, self._target = services, request, target
         self._options, self._dry_run = options, dry_run
+        subresource = target.subresource
+        self._place = (target.served.gvr, subresource.name if subresource is not None else "")
 
     async def mutate(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
-        """Run the mutating phase on a new object. If it leaves unusable managed fields, those from before are put
-        back, with a warning."""
-        chain = self._services.admission
-        if not chain.mutates(operation):
-            return
+        """Run the mutating phase on a new object, and then the guard of its kind. If the phase leaves unusable managed
+        fields, those from before are put back, with a warning."""
+        if self._services.admission.mutates(operation, *self._place):
+            await self._mutate(operation, obj, old)
+        target = self._target
+        guard = self._services.guards.get(target.served.gr)
+        if guard is not None and target.subresource is None:
+            await guard(self._attributes(operation, obj, old), target.name)
+
+    async def _mutate(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
         before = metadata(obj).get("managedFields")
-        await chain.mutate(self._attributes(operation, obj, old))
+        await self._services.admission.mutate(self._attributes(operation, obj, old))
         after = metadata(obj).get("managedFields")
         if after is before:
             return
@@ -54,7 +61,7 @@ class Admission:
     def validate_create(self) -> Callable[[Obj], Awaitable[None]] | None:
         """The validating phase of a create, or None if nobody looks."""
         chain = self._services.admission
-        if not chain.validates(Operation.CREATE):
+        if not chain.validates(Operation.CREATE, *self._place):
             return None
 
         async def validate(obj: Obj) -> None:
@@ -75,7 +82,7 @@ class Admission:
 
     def validate_update(self) -> Callable[[Obj, Obj], Awaitable[None]] | None:
         chain = self._services.admission
-        if not chain.validates(Operation.UPDATE):
+        if not chain.validates(Operation.UPDATE, *self._place):
             return None
 
         async def validate(obj: Obj, old: Obj) -> None:
@@ -84,16 +91,22 @@ class Admission:
         return validate
 
     def validate_delete(self, name: str) -> Callable[[Obj], Awaitable[None]] | None:
-        """Both phases of the deletion of one object, whose ``name`` may not be in the request."""
-        chain = self._services.admission
-        if not (chain.mutates(Operation.DELETE) or chain.validates(Operation.DELETE)):
+        """Both phases of the deletion of one object; ``name`` is the request's (``""``: that of a collection). A state
+        that has been admitted is not asked about again."""
+        chain, place = self._services.admission, self._place
+        if not (chain.mutates(Operation.DELETE, *place) or chain.validates(Operation.DELETE, *place)):
             return None
+        admitted: set[tuple[str, str]] = set()
 
         async def validate(old: Obj) -> None:
+            state = (old["metadata"].get("uid") or "", old["metadata"]["resourceVersion"])
+            if state in admitted:
+                return
             attributes = self._attributes(Operation.DELETE, None, old)
             attributes.name = name
             await chain.mutate(attributes)
             await chain.validate(attributes)
+            admitted.add(state)
 
         return validate
 
@@ -108,12 +121,12 @@ class Admission:
         options = self._options
         if operation is Operation.CREATE and options.get("kind") != "CreateOptions":
             options = {**options, "kind": "CreateOptions"}  # an update or an apply that creates
-        taken = target.subresource.request if target.subresource is not None else None
+        other = target.subresource.kind if target.subresource is not None else None
         return Attributes(
             operation=operation,
-            kind=served.gvk if taken is None else taken.storage_gvk,
+            kind=served.gvk if other is None else other.storage_gvk,
             resource=served.gvr,
-            subresource=target.subresource.name if target.subresource is not None else "",
+            subresource=self._place[1],
             namespace=namespace,
             name=name,
             obj=obj,
@@ -122,6 +135,7 @@ class Admission:
             dry_run=self._dry_run,
             options=options,
             warn=request.warnings.append,
+            annotate=request.annotate,
         )
 
     async def _authorize_create(self) -> None:

@@ -31,8 +31,8 @@ async def deletecollection(services: Services, request: Request, target: Target,
     delete_options = await read_delete_options(request)
     admission = Admission(services, request, target, options_object(delete_options), dry_run=delete_options.dry_run)
 
-    def admit(key: Key) -> Admit | None:
-        return admission.validate_delete(key.name)
+    def admit(_key: Key) -> Admit | None:
+        return admission.validate_delete("")  # plugins are told the request's name, and there is none
 
     selection = Selection(namespace_of(target), predicate, page.fresh, page.limit, page.continue_key)
     result = await delete_collection(services.registry, target.served, selection, delete_options, admit=admit)

@@ -1,6 +1,6 @@
 """Which libraries an expression in Kubernetes has, by Kubernetes' version.
 
-Source: kubernetes/apiserver ``pkg/cel/environment/base.go``. The authorizer library comes with authorization.
+Source: kubernetes/apiserver ``pkg/cel/environment/base.go``.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from controlplane.cel.functions import Library
+from controlplane.cel.library.authz import AUTHZ, AUTHZ_SELECTORS
 from controlplane.cel.library.lists import KUBERNETES_LISTS, lists
 from controlplane.cel.library.named_formats import FORMAT_LIBRARY
 from controlplane.cel.library.net import CIDR, IP
@@ -37,6 +38,7 @@ _LIBRARIES: tuple[_Versioned, ...] = (
     _Versioned(URLS, _BASE),
     _Versioned(REGEX, _BASE),
     _Versioned(KUBERNETES_LISTS, _BASE),
+    _Versioned(AUTHZ, (1, 27)),
     _Versioned(OPTIONALS, (1, 28)),
     _Versioned(QUANTITY, (1, 28)),
     _Versioned(strings(0), _BASE, (1, 29)),
@@ -45,6 +47,7 @@ _LIBRARIES: tuple[_Versioned, ...] = (
     _Versioned(IP, (1, 30)),
     _Versioned(CIDR, (1, 30)),
     _Versioned(FORMAT_LIBRARY, (1, 31)),
+    _Versioned(AUTHZ_SELECTORS, (1, 31)),
     _Versioned(TWO_VARIABLES, (1, 32)),
     _Versioned(SEMVER, (1, 33)),
     _Versioned(lists(3), (1, 34)),

@@ -13,8 +13,9 @@ from collections import OrderedDict
 
 from controlplane.apimachinery.identity import GroupResource, Key
 from controlplane.apimachinery.status import APIError, forbidden
-from controlplane.apiserver.admission.api import AdmissionPlugin, Attributes, Hooks, Operation, PluginServices
+from controlplane.apiserver.admission.api import Attributes, Hooks, Operation
 from controlplane.apiserver.registry.translate import translate
+from controlplane.plugins.admission.api import AdmissionPlugin, PluginServices
 from controlplane.storage.api import ANY, CONSISTENT, Entry, Storage
 from controlplane.storage.errors import StorageError
 

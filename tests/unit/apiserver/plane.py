@@ -12,8 +12,6 @@ from controlplane.apimachinery.resource import Resource
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apis.builtin import BUILTIN
-from controlplane.apiserver.admission.api import AdmissionPlugin, PluginServices
-from controlplane.apiserver.admission.chain import build_chain
 from controlplane.apiserver.authorization.api import Attributes, Decision
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import WRITE_SECONDS, APIEndpoints
@@ -21,11 +19,17 @@ from controlplane.apiserver.registry.table import TableHolder, build_table
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import parse_request_info
+from controlplane.client.webhook import WebhookTransport
+from controlplane.plugins.admission.api import AdmissionPlugin, PluginServices
+from controlplane.plugins.admission.building import build_chain, select_plugins
 from controlplane.plugins.builtin import ORDERED
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.kv.backends import open_kv
 
-__all__ = ["Answer", "Plane", "running_plane"]
+__all__ = ["PLUGINS", "Answer", "Plane", "running_plane"]
+
+PLUGINS = tuple(select_plugins(ORDERED))
+"""Those that are on by default."""
 
 USER = UserInfo(name="tester", groups=("system:masters",))
 
@@ -107,12 +111,13 @@ def _raw(body: Any) -> bytes:
 async def running_plane(
     resources: tuple[Resource, ...] = BUILTIN,
     *,
-    plugins: tuple[AdmissionPlugin, ...] = ORDERED,
+    plugins: tuple[AdmissionPlugin, ...] = PLUGINS,
     clock: Clock | None = None,
     wrap: Callable[[Any], Any] = lambda storage: storage,
     garbage_collection: bool = True,
     write_seconds: float = WRITE_SECONDS,
     source: random.Random | None = None,
+    configurations: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[Plane]:
     """A plane that serves ``resources`` from an empty memory store; ``wrap`` may stand before each storage."""
     clock = clock or SystemClock()
@@ -122,10 +127,22 @@ async def running_plane(
     try:
         tables = TableHolder()
         tables.swap(build_table((resource, wrap(mirror.storage(resource))) for resource in resources))
-        services = PluginServices(storage_of=tables.storage_of, clock=clock)
+        chain = build_chain(
+            plugins,
+            PluginServices(
+                storage_of=tables.storage_of,
+                clock=clock,
+                mirror=mirror,
+                tables=tables,
+                authorizer=Everyone(),
+                webhooks=WebhookTransport(),
+            ),
+            served={str(resource.gr) for resource in resources},
+            configurations=configurations,
+        )
         endpoints = APIEndpoints(
             tables=tables,
-            admission=build_chain(plugins, services),
+            admission=chain,
             authorizer=Everyone(),
             clock=clock,
             garbage_collection=garbage_collection,

@@ -62,6 +62,17 @@ def test_where_controllers_run() -> None:
     )
 
 
+def test_admission_plugins() -> None:
+    found = explained(
+        "--disable-admission-plugins=ResourceQuota", "--admission.always-deny", "--resources.secrets=false"
+    )
+    why = {one.name: (one.on, one.why) for one in found.admission}
+    assert why["ResourceQuota"] == (False, "--disable-admission-plugins, ResourceQuota")
+    assert why["AlwaysDeny"] == (True, "--admission.always-deny, true")
+    assert why["NamespaceLifecycle"] == (True, "by default")
+    assert found.authorization == ("RBAC",)
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert explain_command(GenericOptions, ["--resources.secrets=false", "--output", "json"], program="p") == 0
     found = json.loads(capsys.readouterr().out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controlplane.apis.builtin import BUILTIN
+from controlplane.apiserver.options import AuthorizationOptions
 from controlplane.controllers.builtin import BUILTIN as CONTROLLERS
 from controlplane.generic.config import SOURCES, config_of
 from controlplane.generic.controller_options import ControllerOptions, controller_toggle
@@ -38,10 +39,34 @@ def test_asked_for_and_not_to_be_had() -> None:
 
 def test_each_built_in_resource_has_a_boolean_and_the_reverse() -> None:
     kinds = {resource.plural for resource in BUILTIN} | {source.name for source in SOURCES}
-    assert {f"resources.{plural}" for plural in kinds} == {
+    together = {"rbac"}
+    assert {f"resources.{plural}" for plural in kinds | together} == {
         toggle.path for toggle in TOGGLES if toggle.path.startswith("resources.")
     }
-    assert set(ResourceOptions.model_fields) == kinds
+    assert set(ResourceOptions.model_fields) == kinds | together
+
+
+def test_one_boolean_is_for_roles_and_bindings_of_all_kinds() -> None:
+    options = GenericOptions(resources=ResourceOptions(rbac=False))
+    kinds = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+    assert dict(options.toggles().derived_off) == {
+        **{f"resources.{kind}": "resources.rbac" for kind in kinds},
+        "controllers.cluster_role_aggregation": "resources.clusterroles",
+    }
+    contradicting = GenericOptions(resources=ResourceOptions(rbac=False, clusterroles=True))
+    assert [(p.option, p.why) for p in contradicting.problems()] == [
+        ("resources.clusterroles", "needs --resources.rbac, which is off")
+    ]
+
+
+def test_the_mode_rbac_cannot_be_without_its_kinds() -> None:
+    options = GenericOptions(
+        resources=ResourceOptions(clusterrolebindings=False),
+        authorization=AuthorizationOptions(authorization_mode=("RBAC",)),
+    )
+    assert [(p.option, p.why) for p in options.problems()] == [
+        ("authorization.authorization_mode", "RBAC needs --resources.clusterrolebindings, which is off")
+    ]
 
 
 def test_options_say_it_in_flags() -> None:

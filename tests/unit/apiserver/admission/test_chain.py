@@ -4,19 +4,19 @@ import pytest
 
 from controlplane.apimachinery.identity import GVK, GVR
 from controlplane.apimachinery.user import ANONYMOUS
-from controlplane.apiserver.admission.api import AdmissionPlugin, Attributes, Hook, Hooks, Operation, PluginServices
-from controlplane.apiserver.admission.chain import Chain, build_chain
-from controlplane.base.clock import SystemClock
+from controlplane.apiserver.admission.api import Attributes, Hook, Hooks, Operation
+from controlplane.apiserver.admission.chain import Chain
 from tests.aio import run
 
-SERVICES = PluginServices(storage_of=lambda _group, _plural: None, clock=SystemClock())
+CONFIG_MAPS = GVR("", "v1", "configmaps")
+CREATE = frozenset({Operation.CREATE})
 
 
 def attributes(operation: Operation) -> Attributes:
     return Attributes(
         operation=operation,
         kind=GVK("", "v1", "ConfigMap"),
-        resource=GVR("", "v1", "configmaps"),
+        resource=CONFIG_MAPS,
         subresource="",
         namespace="ns",
         name="a",
@@ -36,22 +36,20 @@ def noting(name: str, called: list[str]) -> Hook:
     return hook
 
 
-def plugin(name: str, called: list[str], *, default_on: bool = True, **hooks: Any) -> AdmissionPlugin:
-    """A plugin that notes its calls; it handles creates, and mutates, unless ``hooks`` say otherwise."""
-    given = {"operations": frozenset({Operation.CREATE}), "mutate": noting(name, called), **hooks}
-    return AdmissionPlugin(name=name, default_on=default_on, build=lambda _services: Hooks(**given))
+def hooks(name: str, called: list[str], **given: Any) -> tuple[str, Hooks]:
+    """Hooks that note their calls; they handle creates, and mutate, unless ``given`` says otherwise."""
+    return name, Hooks(**{"operations": CREATE, "mutate": noting(name, called), **given})
 
 
 def test_plugins_run_in_their_order_each_in_its_phases_and_operations() -> None:
     called: list[str] = []
     both = frozenset({Operation.CREATE, Operation.DELETE})
-    chain = build_chain(
+    chain = Chain(
         [
-            plugin("first", called),
-            plugin("second", called, mutate=None, validate=noting("second", called), operations=both),
-            plugin("third", called, operations=both),
-        ],
-        SERVICES,
+            hooks("first", called),
+            hooks("second", called, mutate=None, validate=noting("second", called), operations=both),
+            hooks("third", called, operations=both),
+        ]
     )
 
     async def both_phases(operation: Operation) -> None:
@@ -65,12 +63,40 @@ def test_plugins_run_in_their_order_each_in_its_phases_and_operations() -> None:
     assert called == ["third DELETE", "second DELETE"]
 
 
-def test_a_chain_says_for_which_operations_it_has_nothing_to_do() -> None:
+def test_a_chain_says_for_what_it_has_nothing_to_do() -> None:
+    chain = Chain([hooks("one", [])])
+    assert chain.mutates(Operation.CREATE, CONFIG_MAPS, "")
+    assert not chain.validates(Operation.CREATE, CONFIG_MAPS, "")
+    assert not chain.mutates(Operation.UPDATE, CONFIG_MAPS, "")
+
+
+def test_a_plugin_is_asked_what_it_wants_once_until_it_says_that_this_has_changed() -> None:
+    asked: list[tuple[Operation, GVR, str]] = []
+    wanted = False
+
+    def wants(*place: Any) -> bool:
+        asked.append(place)
+        return wanted
+
+    chain = Chain([hooks("one", [], wants=wants)])
+    assert not chain.mutates(Operation.CREATE, CONFIG_MAPS, "status")
+    assert not chain.mutates(Operation.CREATE, CONFIG_MAPS, "status")
+    assert asked == [(Operation.CREATE, CONFIG_MAPS, "status")]
+    wanted = True
+    chain.outdate()
+    assert chain.mutates(Operation.CREATE, CONFIG_MAPS, "status")
+
+
+def test_all_run_once_more_if_one_of_them_wants_it_and_never_a_third_time() -> None:
     called: list[str] = []
-    chain = build_chain([plugin("one", called)], SERVICES)
-    assert chain.mutates(Operation.CREATE)
-    assert not chain.validates(Operation.CREATE)
-    assert not chain.mutates(Operation.UPDATE)
+
+    async def insist(attributes: Attributes) -> None:
+        called.append("insist again" if attributes.reinvocation.second else "insist")
+        attributes.reinvocation.wanted = True
+
+    chain = Chain([hooks("first", called), hooks("second", called, mutate=insist)])
+    run(chain.mutate(attributes(Operation.CREATE)))
+    assert called == ["first CREATE", "insist", "first CREATE", "insist again"]
 
 
 def test_the_first_plugin_that_refuses_ends_the_phase() -> None:
@@ -79,42 +105,16 @@ def test_the_first_plugin_that_refuses_ends_the_phase() -> None:
     async def refuse(_: Attributes) -> None:
         raise ValueError("no")
 
-    create = frozenset({Operation.CREATE})
-    chain = Chain([Hooks(operations=create, mutate=refuse), Hooks(operations=create, mutate=noting("after", called))])
+    chain = Chain([hooks("one", called, mutate=refuse), hooks("after", called)])
     with pytest.raises(ValueError, match="no"):
         run(chain.mutate(attributes(Operation.CREATE)))
     assert called == []
 
 
-@pytest.mark.parametrize(
-    ("enabled", "disabled", "expected"),
-    [
-        pytest.param((), (), ["on"], id="by default"),
-        pytest.param(("off",), (), ["on", "off"], id="enabled"),
-        pytest.param((), ("on",), [], id="disabled"),
-    ],
-)
-def test_plugins_are_turned_on_and_off_by_name(
-    enabled: tuple[str, ...], disabled: tuple[str, ...], expected: list[str]
-) -> None:
-    called: list[str] = []
-    plugins = [plugin("on", called), plugin("off", called, default_on=False)]
-    chain = build_chain(plugins, SERVICES, enabled=enabled, disabled=disabled)
-    run(chain.mutate(attributes(Operation.CREATE)))
-    assert called == [f"{name} CREATE" for name in expected]
-
-
-@pytest.mark.parametrize(
-    ("names", "enabled", "disabled", "message"),
-    [
-        pytest.param(["a"], ["b"], [], "unknown admission plugins: b; known: a", id="unknown"),
-        pytest.param(["a"], ["a"], ["a"], "both enabled and disabled: a", id="both"),
-        pytest.param(["a", "a"], [], [], "listed twice: a", id="twice"),
-    ],
-)
-def test_names_that_make_no_sense_are_refused(
-    names: list[str], enabled: list[str], disabled: list[str], message: str
-) -> None:
-    plugins = [plugin(name, []) for name in names]
-    with pytest.raises(ValueError, match=message):
-        build_chain(plugins, SERVICES, enabled=enabled, disabled=disabled)
+def test_a_closed_chain_has_told_its_plugins_and_does_nothing() -> None:
+    closed: list[str] = []
+    chain = Chain([hooks("one", [], close=lambda: closed.append("one"))])
+    chain.close()
+    chain.close()
+    assert closed == ["one"]
+    assert not chain.mutates(Operation.CREATE, CONFIG_MAPS, "")

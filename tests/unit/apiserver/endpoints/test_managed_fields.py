@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from controlplane.apimachinery.identity import Obj
-from controlplane.apiserver.admission.api import AdmissionPlugin, Attributes, Hooks, Operation
-from controlplane.plugins.builtin import ORDERED
+from controlplane.apiserver.admission.api import Attributes, Hooks, Operation
+from controlplane.plugins.admission.api import AdmissionPlugin
 from controlplane.testing.clock import FakeClock
 from tests.aio import run
-from tests.unit.apiserver.plane import Plane, running_plane
+from tests.unit.apiserver.plane import PLUGINS, Plane, running_plane
 
 PATH = "/api/v1/namespaces/ns/configmaps"
 MERGE = {"Content-Type": "application/merge-patch+json"}
@@ -182,7 +182,7 @@ async def _created(plane: Plane) -> Any:
 
 def test_admission_that_spoils_managed_fields_is_undone_with_a_warning() -> None:
     async def scenario() -> None:
-        async with running_plane(plugins=(*ORDERED, _plugin(_spoils))) as plane:
+        async with running_plane(plugins=(*PLUGINS, _plugin(_spoils))) as plane:
             answer = await _created(plane)
             assert owners(answer.body) == {"unknown Update": {"f:data": {".": {}, "f:k": {}}}}
             (warning,) = answer.warnings
@@ -196,7 +196,7 @@ def test_admission_that_spoils_managed_fields_is_undone_with_a_warning() -> None
 
 def test_admission_may_take_managed_fields_away() -> None:
     async def scenario() -> None:
-        async with running_plane(plugins=(*ORDERED, _plugin(_forgets))) as plane:
+        async with running_plane(plugins=(*PLUGINS, _plugin(_forgets))) as plane:
             answer = await _created(plane)
             assert "managedFields" not in answer.body["metadata"]
             assert answer.warnings == []
@@ -207,7 +207,7 @@ def test_admission_may_take_managed_fields_away() -> None:
 def test_a_change_that_admission_takes_back_leaves_no_new_time() -> None:
     async def scenario() -> None:
         clock = FakeClock()
-        async with running_plane(plugins=(*ORDERED, _plugin(_rewrites)), clock=clock) as plane:
+        async with running_plane(plugins=(*PLUGINS, _plugin(_rewrites)), clock=clock) as plane:
             created = (await _created(plane)).body
             await clock.advance(10)
             again = await plane.call("PUT", f"{PATH}/a", {"metadata": {"name": "a"}, "data": {"k": "2"}})
