@@ -26,6 +26,7 @@ from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.openapi.handler import OpenAPI
+from controlplane.apiserver.options import RBAC
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
 from controlplane.apiserver.registry.table import TableHolder, build_table
@@ -43,7 +44,7 @@ from controlplane.base.tls.upkeep import keep_up
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request_info import RequestInfo
 from controlplane.client.webhook import WebhookTransport
-from controlplane.generic.access import build_authorizer
+from controlplane.generic.access import build_access, policy_of
 from controlplane.generic.admission import read_admission_configuration
 from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
@@ -59,6 +60,7 @@ from controlplane.generic.credentials import (
 from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
+from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_true
 from controlplane.plugins.calls.api import CallServices
 from controlplane.storage.api import Storage
 from controlplane.storage.cache.mirror import Mirror
@@ -191,17 +193,24 @@ class ControlPlane:
         services = SourceServices(
             mirror=parts.mirror,
             tables=self.tables,
-            registry=RegistrySettings(clock=config.clock),
+            registry=RegistrySettings(clock=config.clock, garbage_collection=config.garbage_collection),
             webhooks=self.webhooks,
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
         )
         self._sources: list[Source] = [source.start(services) for source in config.sources]
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
+        self._access = build_access(config, parts.mirror)
         self.server = self._server()
+        self._roles_made = asyncio.Event()
+        if RBAC in config.modes:
+            self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
+        else:
+            self._roles_made.set()
         self._controllers = ControllerHost(
             config,
             self.server.loopback,
             parts.identities.controller_keys,
+            allowed=self._roles_made,
             shared_store=parts.kv.revision_nowait() is None,
         )
         self.server.add_ready_check(self._controllers.ready_check())
@@ -220,7 +229,8 @@ class ControlPlane:
         return self.server.loopback(user)
 
     async def close_sources(self) -> None:
-        """Stop what follows the store: admission's indexes, and what changes the table. Idempotent."""
+        """Stop what follows the store: indexes, and what changes the table. Idempotent."""
+        self._access.index.close()
         self._admission.close()
         while self._sources:
             await self._sources.pop().close()
@@ -231,7 +241,7 @@ class ControlPlane:
 
     def _server(self) -> Server:
         config, parts = self.config, self._parts
-        authorizer = build_authorizer(config)
+        authorizer = self._access.authorizer
         self._admission = admission = build_chain(
             config.admission,
             PluginServices(
@@ -259,8 +269,10 @@ class ControlPlane:
             admission=admission,
             authorizer=authorizer,
             calls={call.key: call.build(calls) for call in config.calls},
+            guards=self._access.guards,
             clock=config.clock,
             min_request_timeout_seconds=config.min_watch_seconds,
+            garbage_collection=config.garbage_collection,
             sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
@@ -328,6 +340,20 @@ class ControlPlane:
         return served is not None and (
             not info.subresource or served.resource.subresource(info.subresource) is not None
         )
+
+    async def make_roles(self) -> None:
+        """Make the roles and bindings that every server has, where they are missing or lack something; nothing where
+        roles are not served.
+
+        Raises:
+            APIError, ClientError, TimeoutError: it has not worked for half a minute.
+        """
+        if RBAC in self.config.modes:
+            await make_policy_true(policy_of(self.config), self.loopback(SERVER_USER), self.config.clock)
+
+    async def _make_roles(self, _context: HookContext) -> None:
+        await self.make_roles()
+        self._roles_made.set()
 
     async def _watch_storage(self, context: HookContext) -> None:
         """A mirror that has failed is no longer true: the server ends rather than serve it."""

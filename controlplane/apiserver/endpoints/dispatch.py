@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from controlplane.apimachinery.identity import GroupResource
 from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import timeout
+from controlplane.apiserver.admission.api import Guard
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.call import call, is_call
@@ -72,8 +74,8 @@ class APIEndpoints:
 
     Args:
         tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown.
-            ``authorizer`` is asked again where an update creates. ``calls``, ``min_request_timeout_seconds``: see
-            ``Services``. ``garbage_collection``: see ``RegistrySettings``.
+            ``authorizer`` is asked again where an update creates. ``calls``, ``guards``,
+            ``min_request_timeout_seconds``: see ``Services``. ``garbage_collection``: see ``RegistrySettings``.
     """
 
     __slots__ = ("_services", "_settles", "_sources", "_writes")
@@ -85,6 +87,7 @@ class APIEndpoints:
         admission: Chain = EMPTY,
         authorizer: Authorizer | None = None,
         calls: Calls | None = None,
+        guards: Mapping[GroupResource, Guard] | None = None,
         clock: Clock | None = None,
         min_request_timeout_seconds: float = 1800.0,
         garbage_collection: bool = True,
@@ -104,6 +107,7 @@ class APIEndpoints:
             admission=admission,
             authorizer=authorizer,
             calls=calls or {},
+            guards=guards or {},
             min_request_timeout_seconds=min_request_timeout_seconds,
             random=source,
         )
