@@ -16,6 +16,7 @@ from controlplane.aggregator.autoregister import APISERVICES, AutoRegistration, 
 from controlplane.aggregator.availability import LocalAvailability, RemoteAvailability
 from controlplane.aggregator.config import AggregationConfig
 from controlplane.aggregator.discovery import REFRESH_SECONDS, RemoteDiscovery
+from controlplane.aggregator.openapi import RemoteOpenAPI
 from controlplane.aggregator.proxy import Proxy
 from controlplane.aggregator.source import APIServiceSource
 from controlplane.aggregator.transport import BackendTransport
@@ -65,6 +66,7 @@ class Aggregator:
         proxy = Proxy(self._transport, reject_redirects=config.reject_redirects, unreachable=self._changed)
         self._remote_discovery: RemoteDiscovery | None = None
         self.source = APIServiceSource(services, self._transport, proxy, self._changed)
+        self._openapi = RemoteOpenAPI(self.source.remotes, self._transport, self.source.learn)
         self._at_start = frozenset(self.source.registrations)
         self._stop = services.tables.subscribe(self._look_at_table)
 
@@ -75,6 +77,8 @@ class Aggregator:
             ("apiservice-registration-controller", _nothing),
             ("apiservice-status-local-available-controller", self._say_local),
             ("apiservice-discovery-controller", self._discover),
+            ("apiservice-openapi-controller", self._fetch_swagger),
+            ("apiservice-openapiv3-controller", self._fetch_hashes),
             ("kube-apiserver-autoregistration", self._register),
         ]
         if self._config.probes:
@@ -146,7 +150,7 @@ class Aggregator:
     async def _discover(self, context: HookContext) -> None:
         """Done when every version has been asked for once, so that a server that is ready lists them all."""
         discovery = self._remote_discovery = RemoteDiscovery(
-            self.source.remotes, self._transport, self.source.discovered, self._clock
+            self.source.remotes, self._transport, self._learn_discovered, self._clock
         )
         await asyncio.gather(*(discovery.reconcile(name) for name in self.source.remotes()))
         self._start(
@@ -156,6 +160,21 @@ class Aggregator:
             lambda: list(self.source.remotes()),
             workers=DISCOVERY_WORKERS,
             resync_seconds=REFRESH_SECONDS,
+        )
+
+    def _learn_discovered(self, name: str, document: Obj) -> None:
+        self.source.learn(name, discovered=document)
+
+    async def _fetch_swagger(self, context: HookContext) -> None:
+        names = lambda: list(self.source.remotes())  # noqa: E731
+        self._start(
+            context, "open_api_aggregation_controller", self._openapi.swagger, names, resync_seconds=REFRESH_SECONDS
+        )
+
+    async def _fetch_hashes(self, context: HookContext) -> None:
+        names = lambda: list(self.source.remotes())  # noqa: E731
+        self._start(
+            context, "open_api_v3_aggregation_controller", self._openapi.hash, names, resync_seconds=REFRESH_SECONDS
         )
 
     async def _register(self, context: HookContext) -> None:

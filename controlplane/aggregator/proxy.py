@@ -10,15 +10,19 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from multidict import CIMultiDict
+
 from controlplane.aggregator.identity import forwarded_headers
-from controlplane.aggregator.registration import Registration
+from controlplane.aggregator.registration import Backend, Registration
 from controlplane.aggregator.transport import BackendTransport, NotResolved, NotTrusted, Unanswered, target_of
+from controlplane.aggregator.upgrade import BadUpgrade, asks_for_upgrade, upgrade
 from controlplane.apiserver.filters.labels import resource_labels
 from controlplane.apiserver.filters.metrics import TERMINATIONS
 from controlplane.apiserver.filters.plain import plain_error
 from controlplane.base.streams import Chunk
 from controlplane.base.tasks import TaskGroup
 from controlplane.client.request import Request, Response, Sink, StreamResponse
+from controlplane.client.webhook import Endpoint
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -65,6 +69,8 @@ class Proxy:
         target, headers = target_of(request.path, request.query_string), forwarded_headers(request)
         limit = DISCOVERY_SECONDS if _is_discovery(request) else None
         try:
+            if asks_for_upgrade(request.headers):
+                return await self._upgraded(request, backend, endpoint, target, headers)
             async with asyncio.timeout(limit):
                 body = await request.body()
                 answer = await self._transport.send(
@@ -79,9 +85,21 @@ class Proxy:
             self._unreachable(registration.name)
             return _refused(request, 503, "error trying to reach service: context deadline exceeded")
         if self._reject_redirects and 300 <= answer.status < 400 and answer.headers.get("Location"):
-            answer.close()
+            answer.release()
             return Response(502, _REDIRECTED.encode(), content_type="text/plain; charset=utf-8")
         return await _passed_on(request, answer)
+
+    async def _upgraded(
+        self, request: Request, backend: Backend, endpoint: Endpoint, target: str, headers: CIMultiDict[str]
+    ) -> Response:
+        """Raises NotTrusted, Unanswered."""
+        context = await self._transport.context(backend)
+        headers["Connection"], headers["Upgrade"] = "Upgrade", request.headers["Upgrade"]
+        line = f"{request.method} {target}"
+        try:
+            return await upgrade(endpoint, context, backend.server_name, line=line, headers=headers)
+        except BadUpgrade as error:
+            return _refused(request, 503, str(error))
 
 
 def _refused(request: Request, status: int, text: str) -> Response:

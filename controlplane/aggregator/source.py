@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from controlplane.aggregator.autoregister import APISERVICES
 from controlplane.aggregator.proxy import Proxy
 from controlplane.aggregator.registration import Registration, read_registration
 from controlplane.aggregator.transport import BackendTransport
-from controlplane.apimachinery.identity import GroupVersion, Obj
+from controlplane.apimachinery.identity import GroupVersion
 from controlplane.apis.apiregistration.apiservices import API_SERVICES
+from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.sources import SourceServices
-from controlplane.apiserver.registry.table import RemoteVersion
 from controlplane.base import logs
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change
@@ -85,12 +86,12 @@ class APIServiceSource:
         """What others serve, by name."""
         return {name: found for name, found in self.registrations.items() if found.gv in self._remotes}
 
-    def discovered(self, name: str, document: Obj) -> None:
-        """What aggregated discovery says of a version from now on. Nothing if it has gone meanwhile."""
+    def learn(self, name: str, **fields: Any) -> None:
+        """What is known of a version from now on: fields of its ``RemoteVersion``. Nothing if it has gone meanwhile."""
         registration = self.registrations.get(name)
         remote = self._remotes.get(registration.gv) if registration is not None else None
-        if remote is not None and remote.discovered != document:
-            self._remotes[remote.gv] = replace(remote, discovered=document)
+        if remote is not None and any(getattr(remote, field) != value for field, value in fields.items()):
+            self._remotes[remote.gv] = replace(remote, **fields)
             self._swap()
 
     def _swap(self) -> None:
@@ -114,4 +115,6 @@ class APIServiceSource:
             discovered=known.discovered if known is not None else {"version": new.gv.version, "freshness": "Stale"},
             group_priority=new.group_priority,
             version_priority=new.version_priority,
+            openapi_hash=known.openapi_hash if known is not None else "",
+            swagger=known.swagger if known is not None else None,
         )

@@ -9,7 +9,7 @@ same chunk; the loopback client's sink reads the payload.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl
 
@@ -31,6 +31,7 @@ __all__ = [
     "Response",
     "Sink",
     "StreamResponse",
+    "UpgradeResponse",
 ]
 
 
@@ -205,6 +206,19 @@ class StreamResponse(Response):
     ) -> None:
         super().__init__(status, b"", content_type=content_type, headers=headers)
         self.run, self.is_text = run, is_text
+
+
+class UpgradeResponse(Response):
+    """From now on the connection speaks another protocol. ``head``: what the client gets first. ``run(incoming, sink)``
+    reads what the client sends and writes to it; the connection ends when it returns or raises."""
+
+    __slots__ = ("head", "run")
+
+    Run = Callable[[AsyncIterator[bytes], Sink], Awaitable[None]]
+
+    def __init__(self, head: bytes, run: Run) -> None:
+        super().__init__(101, content_type="")
+        self.head, self.run = head, run
 
 
 Handler = Callable[[Request], Awaitable[Response]]

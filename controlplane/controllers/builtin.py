@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controlplane.controllers import (
     certificates,
+    cluster_authentication,
     cluster_role_aggregation,
     garbage_collector,
     legacy_tokens,
@@ -20,6 +21,7 @@ __all__ = ["BUILTIN"]
 
 BUILTIN: tuple[ControllerDescriptor, ...] = (
     system_namespaces.DESCRIPTOR,
+    cluster_authentication.DESCRIPTOR,
     namespace_deletion.DESCRIPTOR,
     garbage_collector.DESCRIPTOR,
     service_accounts.DESCRIPTOR,

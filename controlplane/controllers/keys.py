@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-__all__ = ["CertificateAuthority", "ControllerKeys", "LegacyToken"]
+__all__ = ["CertificateAuthority", "ClientTrust", "ControllerKeys", "LegacyToken", "ReadTrust"]
 
 CertificateAuthority = Callable[[], tuple[bytes, bytes]]
 """Reads the certificate and key (PEM) that client certificates are signed with. It blocks."""
@@ -15,10 +15,30 @@ LegacyToken = Callable[[str, str, str, str], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTrust:
+    """Whom the server believes: authorities of clients and of front proxies (PEM, ``b""`` for none), the headers of
+    front proxies, and the names that these may have."""
+
+    client_ca_pem: bytes = b""
+    front_proxy_ca_pem: bytes = b""
+    username_headers: tuple[str, ...] = ()
+    uid_headers: tuple[str, ...] = ()
+    group_headers: tuple[str, ...] = ()
+    extra_prefixes: tuple[str, ...] = ()
+    allowed_names: tuple[str, ...] = ()
+
+
+ReadTrust = Callable[[], ClientTrust]
+"""Reads whom the server believes now. It blocks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerKeys:
     """``root_ca_pem``: verifies the server, ``b""`` if nobody said. ``authority``, ``legacy_token``: None if this
-    process cannot sign; the controllers that need it do not run then."""
+    process cannot sign; the controllers that need it do not run then. ``client_trust``: None if this process is no
+    server."""
 
     root_ca_pem: bytes = b""
     authority: CertificateAuthority | None = None
     legacy_token: LegacyToken | None = None
+    client_trust: ReadTrust | None = None

@@ -23,7 +23,7 @@ from controlplane.apiserver.authentication.tokens import ForOwnAudiences, TokenU
 from controlplane.apiserver.authentication.union import UnionAuthenticator
 from controlplane.apiserver.authentication.x509 import X509Authenticator
 from controlplane.base.tls.context import TLSFilesError
-from controlplane.controllers.keys import ControllerKeys
+from controlplane.controllers.keys import ClientTrust, ControllerKeys
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.credentials import Credentials, prepare_credentials, serves_accounts, serving_ca_pem
 from controlplane.generic.remote_tokens import RemoteConfiguration, RemoteTokens, read_remote_configuration
@@ -105,6 +105,21 @@ def _controller_keys(config: CompletedConfig, credentials: Credentials, issuer: 
         root_ca_pem=serving_ca_pem(config, credentials),
         authority=authority,
         legacy_token=issuer.give_legacy if config.service_accounts.signs and serves_accounts(config) else None,
+        client_trust=lambda: _client_trust(config, credentials),
+    )
+
+
+def _client_trust(config: CompletedConfig, credentials: Credentials) -> ClientTrust:
+    """Whom the server believes, from the files as they are now. It blocks."""
+    headers = config.front_proxy_headers
+    return ClientTrust(
+        client_ca_pem=b"".join(Path(file).read_bytes() for file in credentials.client_ca_files),
+        front_proxy_ca_pem=Path(config.front_proxy_ca_file).read_bytes() if config.front_proxy_ca_file else b"",
+        username_headers=headers.username,
+        uid_headers=headers.uid,
+        group_headers=headers.group,
+        extra_prefixes=headers.extra_prefix,
+        allowed_names=config.front_proxy_names,
     )
 
 

@@ -21,6 +21,10 @@ class ControllerOptions(OptionGroup):
     system_namespaces: bool | None = option(
         None, description="make the namespaces that every server has, and default (default true)"
     )
+    cluster_authentication_info: bool | None = option(
+        None,
+        description="publish in kube-system whom aggregated API servers may believe (default true)",
+    )
     namespace_deletion: bool | None = option(
         None, description="empty namespaces that are being deleted, then let them go (default true)"
     )

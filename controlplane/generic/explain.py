@@ -18,7 +18,7 @@ from controlplane.apis.builtin import BUILTIN
 from controlplane.base.options import Loaded
 from controlplane.controllers.builtin import BUILTIN as CONTROLLERS
 from controlplane.controllers.descriptor import ControllerDescriptor
-from controlplane.controllers.keys import ControllerKeys
+from controlplane.controllers.keys import ClientTrust, ControllerKeys
 from controlplane.generic.command import REFUSED, UNUSABLE, load_options
 from controlplane.generic.config import CompletedConfig, Config, ConfigError, config_of
 from controlplane.generic.controller_options import controller_toggle
@@ -179,6 +179,7 @@ def _expected_keys(config: CompletedConfig) -> ControllerKeys:
         root_ca_pem=b"-",
         authority=None if config.client_ca_file else lambda: (b"", b""),
         legacy_token=token if config.service_accounts.signs and serves_accounts(config) else None,
+        client_trust=ClientTrust,
     )
 
 

@@ -30,9 +30,10 @@ from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.endpoints.target import find_target
 from controlplane.apiserver.endpoints.update import update
 from controlplane.apiserver.endpoints.watch import watch
+from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source
-from controlplane.apiserver.registry.table import RemoteVersion, TableHolder
+from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
 from controlplane.client.negotiation import (

@@ -16,9 +16,11 @@ from email.utils import formatdate, parsedate_to_datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from controlplane.apimachinery.identity import GroupVersion
 from controlplane.apimachinery.status import service_unavailable
 from controlplane.apiserver.openapi.dialect import Dialect, Encoding
 from controlplane.apiserver.openapi.urls import PREFIX, hashed_url
+from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock
 from controlplane.client.negotiation import JSON, accepted_types
@@ -80,6 +82,9 @@ class OpenAPI:
     async def document(self, request: Request) -> Response:
         """``/openapi/v3/<key>``."""
         key = request.path.removeprefix(f"{PREFIX}/")
+        remote = self._remote(key)
+        if remote is not None:
+            return await remote.handle(request)
         encoding = _encoding(request, Dialect.V3)
         if encoding is None:
             return Response(406, content_type="", headers=[_VARY])
@@ -109,6 +114,15 @@ class OpenAPI:
         await self._current()
         document = await (await self._publishing()).swagger(encoding)
         return _answer(request, document, _media_type(encoding, Dialect.V2), [_VARY])
+
+    def _remote(self, key: str) -> RemoteVersion | None:
+        """Whose a document is, if it is another server's."""
+        remotes = self._tables.current.remotes
+        match key.split("/") if remotes else ():
+            case ["apis", group, version]:
+                remote = remotes.get(GroupVersion(group, version))
+                return remote if remote is not None and remote.openapi_hash else None
+        return None
 
     async def _current(self) -> bool:
         """Catch up. Where that cannot be proved, what is known is still published, as upstream's would be later."""

@@ -25,12 +25,13 @@ _RESOURCES_PER_STEP = 50
 @dataclass(frozen=True, slots=True)
 class Part:
     """One document of OpenAPI 3.0. ``gv`` and ``resources`` (each with its digest) are those of a group and version;
-    a document of discovery has none."""
+    a document of discovery has none. ``remote``: another server's document, whose hash the digest is."""
 
     key: str
     digest: str
     gv: GroupVersion | None = None
     resources: tuple[tuple[str, Served], ...] = ()
+    remote: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,10 @@ def make_plan(table: ResourceTable, digests: Digests, product: str) -> Steps[Pla
         for version in group.versions:
             gv = GroupVersion(group.name, version.name)
             key = api_path(gv)
+            if version.remote is not None:
+                if version.remote.openapi_hash:
+                    parts[key] = Part(key, version.remote.openapi_hash, remote=True)
+                continue
             resources = []
             for served in version.resources.values():
                 resources.append((digests.of(served), served))
@@ -64,7 +69,9 @@ def make_plan(table: ResourceTable, digests: Digests, product: str) -> Steps[Pla
             parts[key] = Part(key, digest, gv, tuple(resources))
     parts = {key: parts[key] for key in sorted(parts)}
     paths = {key: {"serverRelativeURL": hashed_url(key, part.digest)} for key, part in parts.items()}
-    return Plan(table, parts, orjson.dumps({"paths": paths}), combined(part.digest for part in parts.values()))
+    swaggers = [remote.swagger.digest for remote in table.remotes.values() if remote.swagger is not None]
+    digest = combined([*(part.digest for part in parts.values()), *sorted(swaggers)])
+    return Plan(table, parts, orjson.dumps({"paths": paths}), digest)
 
 
 def _discovery_keys(table: ResourceTable) -> list[str]:

@@ -23,6 +23,7 @@ from controlplane.apiserver.openapi.fragments import (
 from controlplane.apiserver.openapi.json_documents import JSONEncoder
 from controlplane.apiserver.openapi.plan import Part, Plan, make_plan
 from controlplane.apiserver.openapi.protobuf_documents import ProtobufEncoder
+from controlplane.apiserver.openapi.remote_fragments import remote_fragments
 from controlplane.apiserver.openapi.steps import Steps, in_slices
 from controlplane.apiserver.openapi.turns import Turns
 from controlplane.apiserver.registry.table import Served, TableHolder
@@ -143,9 +144,15 @@ class Publisher:
         gvs = [part.gv for part in plan.parts.values() if part.gv is not None]
         fragments = [(yield from shared_fragment(gvs, encoder))]
         for part in plan.parts.values():
+            if part.remote:
+                continue
             fragments.append((yield from discovery_fragment(part.key, encoder)))
             for digest, served in part.resources:
                 fragments.append((yield from self._fragment(digest, served, encoding, encoder)))
+        others = [plan.table.remotes[gv].swagger for gv in sorted(plan.table.remotes)]
+        swaggers = [swagger for swagger in others if swagger is not None]
+        if swaggers:
+            fragments += yield from remote_fragments(swaggers, fragments, encoder)
         return (yield from encoder.join(fragments, self._product))
 
     def _fragment(self, digest: str, served: Served, encoding: Encoding, encoder: Encoder) -> Steps[Fragment]:

@@ -11,16 +11,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from controlplane.apimachinery.identity import GroupResource, GroupVersion, Obj
+from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.resource import Resource, ResourceVersion
 from controlplane.apimachinery.schema.decode import Decoder, ObjectDecoder
+from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.versions import version_order
-from controlplane.client.request import Handler
 from controlplane.storage.api import Storage
 
 __all__ = [
     "EMPTY_TABLE",
-    "RemoteVersion",
     "ResourceTable",
     "Served",
     "ServedGroup",
@@ -61,25 +60,6 @@ class Served:
             make = self.version.make_decoder
             self._decoder = make() if make is not None else Decoder(self.gvk.kind, self.version.schema)
         return self._decoder
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteVersion:
-    """A version of a group that another server serves: ``handle`` answers all requests for it.
-
-    ``discovered``: what aggregated discovery says of it (version, resources, freshness). Priorities: where it is listed
-    among the groups, and among the versions of its group.
-    """
-
-    gv: GroupVersion
-    handle: Handler
-    discovered: Obj
-    group_priority: int
-    version_priority: int
-
-    def has(self, plural: str) -> bool:
-        """Whether the other server is known to have a resource."""
-        return any(entry.get("resource") == plural for entry in self.discovered.get("resources") or ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import ssl
 
 from controlplane.client.errors import ClientError
 
-__all__ = ["WebhookCallFailed", "reason_of"]
+__all__ = ["WebhookCallFailed", "reason_of", "reason_of_connection"]
 
 
 class WebhookCallFailed(ClientError):
@@ -49,3 +49,16 @@ def reason_of(error: BaseException, host: str, port: int) -> str:
         said = os.strerror(inner_error.errno).lower() if inner_error.errno else str(inner_error)
         return f"dial tcp {host}:{port}: connect: {said}"
     return str(error) or "EOF"
+
+
+def reason_of_connection(error: OSError, host: str, port: int) -> str:
+    """The same, of a connection that was made without aiohttp."""
+    if isinstance(error, socket.gaierror):
+        return f"dial tcp: lookup {host}: no such host"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        text = _VERIFY_TEXTS.get(error.verify_code) or f"x509: {error.verify_message}"
+        return f"tls: failed to verify certificate: {text}"
+    if isinstance(error, ssl.SSLError):
+        return f"tls: {error.reason or error}"
+    said = os.strerror(error.errno).lower() if error.errno else str(error)
+    return f"dial tcp {host}:{port}: connect: {said}"

@@ -13,8 +13,11 @@ from controlplane.aggregator.config import AggregationConfig
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion
 from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS
+from controlplane.client.http import HTTPClient
+from controlplane.client.kubeconfig import load_kubeconfig
 from controlplane.client.webhook import Endpoint
 from controlplane.generic.config import Config
+from controlplane.generic.delegation import delegate_to
 from controlplane.generic.server import RunningControlPlane
 from controlplane.testing.planes import plane_config, plane_of
 from tests.integration.plane import Plane, running_plane
@@ -60,6 +63,10 @@ class Main:
 
     def __init__(self, plane: Plane, services: Services, directory: Path) -> None:
         self.plane, self.services, self.directory = plane, services, directory
+
+    def bundle(self) -> bytes:
+        """What verifies ``aggregated``'s certificate."""
+        return (self.directory / "other" / "certs" / "serving-ca.crt").read_bytes()
 
     async def call(self, method: str, path: str, body: Any = None, **options: Any) -> tuple[int, Any]:
         return await self.plane.call(method, path, body, **options)
@@ -115,19 +122,18 @@ async def aggregated(
     config.port = port
     config.resources, config.sources, config.calls, config.controllers, config.admission = [WIDGETS], [], [], [], []
     config.external_hostname = SERVER_NAME
-    config.front_proxy_ca_file, config.front_proxy_names = str(main.directory / "proxies.crt"), ("proxy",)
-    config.front_proxy_headers = STANDARD_HEADERS
-    config.authorization_modes = ("AlwaysAllow",)
     if change is not None:
         change(config)
     async with AsyncExitStack() as stack:
+        client = HTTPClient(load_kubeconfig(main.directory / "admin.conf"))
+        await delegate_to(config, await stack.enter_async_context(client))
         plane = await stack.enter_async_context(plane_of(config))
         main.services.port = plane.running.port
         yield plane.running
 
 
-def api_service(main: Main, **spec: Any) -> Obj:
-    bundle = (main.directory / "other" / "certs" / "serving-ca.crt").read_bytes()
+def api_service(bundle: bytes) -> Obj:
+    """An API service for ``GROUP``, whose server's certificate is verified by ``bundle``."""
     return {
         "apiVersion": "apiregistration.k8s.io/v1",
         "kind": "APIService",
@@ -139,7 +145,6 @@ def api_service(main: Main, **spec: Any) -> Obj:
             "versionPriority": 10,
             "service": {"namespace": SERVICE[0], "name": SERVICE[1]},
             "caBundle": base64.b64encode(bundle).decode(),
-            **spec,
         },
     }
 

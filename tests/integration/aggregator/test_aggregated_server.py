@@ -26,7 +26,7 @@ def widget(name: str, color: str = "red") -> dict[str, object]:
 
 
 async def join(main: Main) -> None:
-    status, body = await main.call("POST", APISERVICES, api_service(main))
+    status, body = await main.call("POST", APISERVICES, api_service(main.bundle()))
     assert status == 201, body
     assert "conditions" not in (body.get("status") or {})
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from controlplane.apiserver.server.listen.direct import DirectRoad
     from controlplane.apiserver.server.listen.frames import FrameReader
+    from controlplane.apiserver.server.listen.upgraded import IncomingBytes
 
 __all__ = ["Connection", "ConnectionServer"]
 
@@ -112,7 +113,7 @@ class Connection(RequestHandler):
         """A request goes on in a task: a shutdown waits for it."""
         self._request_in_progress = True
 
-    def take_frames(self, reader: FrameReader) -> None:
+    def take_frames(self, reader: FrameReader | IncomingBytes) -> None:
         """Give all that comes from now on to ``reader``: HTTP is over on this connection."""
         self.set_parser(cast("WebSocketReader", reader))
 

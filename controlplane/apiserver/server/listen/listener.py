@@ -27,11 +27,12 @@ from controlplane.apiserver.server.listen.compress import Compressor
 from controlplane.apiserver.server.listen.connection import Connection, ConnectionServer
 from controlplane.apiserver.server.listen.direct import DirectRoad
 from controlplane.apiserver.server.listen.sink import ConnectionSink
+from controlplane.apiserver.server.listen.upgraded import UpgradeAnswer
 from controlplane.apiserver.server.listen.websocket import WebSocketAnswer, asks_for_websocket
 from controlplane.base import logs
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.tasks import Owner
-from controlplane.client.request import BodyTooLarge, Handler, Request, Response, StreamResponse
+from controlplane.client.request import BodyTooLarge, Handler, Request, Response, StreamResponse, UpgradeResponse
 
 __all__ = ["BODY_LIMIT_BYTES", "Listener", "ListenerConfig", "PortUnavailable", "bind"]
 
@@ -196,6 +197,8 @@ class Listener:
             return self.answer(self.failed(error), close=True)
         if "Upgrade" not in raw.headers:
             return self.answer(response)
+        if isinstance(response, UpgradeResponse):
+            return UpgradeAnswer(response, opened=self._sinks.add, ended=self._sinks.discard)
         if isinstance(response, StreamResponse) and asks_for_websocket(request.headers):
             return WebSocketAnswer(response, request.headers, opened=self._sinks.add, ended=self._sinks.discard)
         return self.answer(response, close=True)  # what follows on the connection may be in another protocol

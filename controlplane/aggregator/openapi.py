@@ -1,0 +1,161 @@
+"""What other servers' OpenAPI says, fetched from each: the hash of each version's document of OpenAPI 3.0, which they
+answer themselves, and their part of the one document of Swagger 2.0, which is merged here.
+
+Source: kubernetes/kube-aggregator ``pkg/controllers/openapi`` and ``openapiv3``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from controlplane.aggregator.backoff import Backoff
+from controlplane.aggregator.identity import identity_headers
+from controlplane.aggregator.registration import Registration
+from controlplane.aggregator.transport import BackendTransport, NotResolved, NotTrusted, Unanswered
+from controlplane.apimachinery.codec.json import MalformedJSON, loads
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.user import UserInfo
+from controlplane.apiserver.registry.remote import RemoteSwagger
+from controlplane.base import logs
+from controlplane.reconcile.controller import Result
+
+__all__ = ["REFRESH_SECONDS", "RemoteOpenAPI", "swagger_of"]
+
+log = logs.get(__name__)
+
+REFRESH_SECONDS = 60.0
+FIRST_SECONDS, LONGEST_SECONDS = 1.0, 3600.0
+"""After a failure."""
+FETCH_SECONDS = 60.0
+LIMIT_BYTES = 64 << 20
+
+_USER = UserInfo(name="system:aggregator")
+_REFERENCE = "#/definitions/"
+
+
+class _NoDocument(Exception):
+    """There is no document now; the text says why."""
+
+
+class RemoteOpenAPI:
+    """``learn`` is given what was fetched: the name of an API service, and the fields of its ``RemoteVersion``."""
+
+    def __init__(
+        self,
+        remotes: Callable[[], Mapping[str, Registration]],
+        transport: BackendTransport,
+        learn: Callable[..., None],
+    ) -> None:
+        self._remotes, self._transport, self._learn = remotes, transport, learn
+        self._backoff = Backoff[tuple[str, str]](FIRST_SECONDS, LONGEST_SECONDS)
+        self._known: dict[str, RemoteSwagger] = {}
+
+    async def hash(self, name: str) -> Result | None:
+        """Reconcile the hash of a version's document of OpenAPI 3.0."""
+        return await self._reconcile("v3", name, self._fetch_hash)
+
+    async def swagger(self, name: str) -> Result | None:
+        """Reconcile a version's part of Swagger 2.0."""
+        return await self._reconcile("v2", name, self._fetch_swagger)
+
+    async def _reconcile(self, kind: str, name: str, fetch: Callable[[Registration], Any]) -> Result | None:
+        registration = self._remotes().get(name)
+        if registration is None:
+            self._known.pop(name, None)
+            self._backoff.forget((kind, name))
+            return None
+        try:
+            async with asyncio.timeout(FETCH_SECONDS):
+                await fetch(registration)
+        except (_NoDocument, TimeoutError) as error:
+            log.info("OpenAPI of an API service cannot be had", name=name, kind=kind, error=str(error) or "timed out")
+            return Result(requeue_after=self._backoff.failed((kind, name)))
+        self._backoff.forget((kind, name))
+        return Result(requeue_after=REFRESH_SECONDS)
+
+    async def _fetch_hash(self, registration: Registration) -> None:
+        body = await self._get(registration, "/openapi/v3")
+        paths = (_parsed(body).get("paths") or {}) if body is not None else {}
+        entry = paths.get(registration.path.removeprefix("/")) or {}
+        query = parse_qs(urlsplit(str(entry.get("serverRelativeURL") or "")).query)
+        self._learn(registration.name, openapi_hash=query.get("hash", [""])[0])
+
+    async def _fetch_swagger(self, registration: Registration) -> None:
+        body = await self._get(registration, "/openapi/v2")
+        if body is None:
+            self._learn(registration.name, swagger=None)
+            return
+        digest = hashlib.sha256(body).hexdigest()
+        known = self._known.get(registration.name)
+        if known is None or known.digest != digest:
+            document = await asyncio.to_thread(_parsed, body)
+            known = self._known[registration.name] = swagger_of(document, f"{registration.path}/", digest)
+        self._learn(registration.name, swagger=known)
+
+    async def _get(self, registration: Registration, path: str) -> bytes | None:
+        """A document; None: the server has none.
+
+        Raises:
+            _NoDocument.
+        """
+        from aiohttp import ClientError
+
+        backend = registration.backend
+        assert backend is not None
+        headers = identity_headers(_USER)
+        headers["Accept"] = "application/json"
+        try:
+            endpoint = await self._transport.resolve(backend)
+            async with await self._transport.send(backend, endpoint, "GET", path, headers=headers) as answer:
+                if answer.status == 404:
+                    return None
+                if answer.status != 200:
+                    raise _NoDocument(f"failed to retrieve openAPI spec, http error: {answer.status}")
+                body = await answer.content.read(LIMIT_BYTES + 1) if answer.content_length else await answer.read()
+        except (NotResolved, NotTrusted, Unanswered, ClientError, OSError) as error:
+            raise _NoDocument(str(error)) from error
+        if len(body) > LIMIT_BYTES:
+            raise _NoDocument(f"over {LIMIT_BYTES} bytes")
+        return body
+
+
+def _parsed(body: bytes) -> Obj:
+    try:
+        document = loads(body)
+    except MalformedJSON as error:
+        raise _NoDocument(str(error)) from error
+    if not isinstance(document, dict):
+        raise _NoDocument("not a JSON object")
+    return document
+
+
+def swagger_of(document: Obj, prefix: str, digest: str) -> RemoteSwagger:
+    """The paths of a document below ``prefix``, and the definitions that they need."""
+    paths = {path: item for path, item in (document.get("paths") or {}).items() if path.startswith(prefix)}
+    every = document.get("definitions") or {}
+    definitions: dict[str, Obj] = {}
+    pending = list(_references(paths))
+    while pending:
+        name = pending.pop()
+        if name in every and name not in definitions:
+            definitions[name] = every[name]
+            pending += _references(every[name])
+    return RemoteSwagger(digest, paths, definitions)
+
+
+def _references(value: Any) -> Iterator[str]:
+    """The definitions that a part of a document refers to."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, dict):
+            reference = one.get("$ref")
+            if isinstance(reference, str) and reference.startswith(_REFERENCE):
+                yield reference.removeprefix(_REFERENCE)
+            pending += one.values()
+        elif isinstance(one, list):
+            pending += one

@@ -1,0 +1,72 @@
+"""What other servers add to the document of Swagger 2.0. Their definitions keep their names where these are free or
+mean the same here; else they get a number at the end, and whoever refers to them does so by the new name.
+
+Source: kubernetes/kube-openapi ``pkg/aggregator`` (MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from controlplane.apimachinery.identity import Obj
+from controlplane.apiserver.openapi.fragments import Encoder, Fragment
+from controlplane.apiserver.openapi.steps import Steps
+from controlplane.apiserver.registry.remote import RemoteSwagger
+
+__all__ = ["remote_fragments"]
+
+_REFERENCE = "#/definitions/"
+
+
+def remote_fragments(
+    swaggers: Sequence[RemoteSwagger], before: Sequence[Fragment], encoder: Encoder
+) -> Steps[list[Fragment]]:
+    """The fragments of others, in order, to be joined after ``before``."""
+    taken: dict[str, bytes] = {}
+    paths: set[str] = set()
+    for fragment in before:
+        for name, encoded in fragment.definitions.items():
+            taken.setdefault(name, encoded)
+        paths.update(fragment.paths)
+    made: list[Fragment] = []
+    for swagger in swaggers:
+        renamed: dict[str, str] = {}
+        for name, schema in swagger.definitions.items():
+            if name in taken and (yield from encoder.definition(name, schema)) != taken[name]:
+                renamed[name] = _free(name, taken, swagger.definitions)
+        definitions: dict[str, bytes] = {}
+        for name, schema in swagger.definitions.items():
+            new = renamed.get(name, name)
+            definitions[new] = yield from encoder.definition(new, _renamed(schema, renamed))
+        encoded_paths: dict[str, bytes] = {}
+        for path, item in swagger.paths.items():
+            if path not in paths:
+                encoded_paths[path] = encoder.path(path, _renamed(item, renamed))
+                yield
+        paths.update(encoded_paths)
+        taken = {**definitions, **taken}
+        made.append(Fragment(encoded_paths, definitions))
+    return made
+
+
+def _free(name: str, *taken: Mapping[str, Any]) -> str:
+    number = 2
+    while any(f"{name}_v{number}" in names for names in taken):
+        number += 1
+    return f"{name}_v{number}"
+
+
+def _renamed(value: Obj, names: Mapping[str, str]) -> Obj:
+    """A part of a document with other references; itself if there are none to change."""
+    return _rename(value, names) if names else value
+
+
+def _rename(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        made = {key: _rename(one, names) for key, one in value.items()}
+        reference = made.get("$ref")
+        if isinstance(reference, str) and (new := names.get(reference.removeprefix(_REFERENCE))):
+            made["$ref"] = _REFERENCE + new
+        return made
+    return [_rename(one, names) for one in value] if isinstance(value, list) else value

@@ -1,0 +1,85 @@
+"""The part of a Swagger 2.0 document that is one version's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controlplane.aggregator.legacy_discovery import from_resource_list
+from controlplane.aggregator.openapi import swagger_of
+from controlplane.apimachinery.identity import GroupVersion
+from controlplane.apiserver.openapi.dialect import Dialect
+from controlplane.apiserver.openapi.fragments import Fragment
+from controlplane.apiserver.openapi.json_documents import JSONEncoder
+from controlplane.apiserver.openapi.remote_fragments import remote_fragments
+from controlplane.apiserver.openapi.steps import Steps
+
+
+def finished(steps: Steps[Any]) -> Any:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+DOCUMENT: dict[str, Any] = {
+    "paths": {
+        "/apis/g/v1/things": {"get": {"schema": {"$ref": "#/definitions/Thing"}}},
+        "/apis/other/v1/things": {"get": {"schema": {"$ref": "#/definitions/Other"}}},
+    },
+    "definitions": {
+        "Thing": {"properties": {"meta": {"$ref": "#/definitions/Meta"}, "self": {"$ref": "#/definitions/Thing"}}},
+        "Meta": {"type": "object"},
+        "Other": {"type": "string"},
+    },
+}
+
+
+def test_paths_of_others_and_what_only_they_need_are_left_out() -> None:
+    swagger = swagger_of(DOCUMENT, "/apis/g/v1/", "digest")
+    assert list(swagger.paths) == ["/apis/g/v1/things"]
+    assert sorted(swagger.definitions) == ["Meta", "Thing"]
+
+
+def test_a_definition_that_means_something_else_here_gets_another_name() -> None:
+    swagger = swagger_of(DOCUMENT, "/apis/g/v1/", "digest")
+    ours = Fragment({}, {"Meta": b'{"type":"integer"}', "Meta_v2": b"{}", "Thing": b""})
+    (made,) = finished(remote_fragments([swagger], [ours], JSONEncoder(Dialect.V2)))
+    assert sorted(made.definitions) == ["Meta_v3", "Thing_v2"]
+    assert made.definitions["Meta_v3"] == b'{"type":"object"}'
+    assert b'"#/definitions/Meta_v3"' in made.definitions["Thing_v2"]
+    assert b'"#/definitions/Thing_v2"' in made.paths["/apis/g/v1/things"]
+
+
+def test_one_that_means_the_same_keeps_its_name() -> None:
+    swagger = swagger_of(DOCUMENT, "/apis/g/v1/", "digest")
+    (made,) = finished(
+        remote_fragments([swagger], [Fragment({}, {"Meta": b'{"type":"object"}'})], JSONEncoder(Dialect.V2))
+    )
+    assert sorted(made.definitions) == ["Meta", "Thing"]
+
+
+def test_a_list_of_resources_in_the_aggregated_form() -> None:
+    listed = [
+        {"name": "things", "singularName": "thing", "namespaced": True, "kind": "Thing", "verbs": ["get"]},
+        {"name": "things/scale", "namespaced": True, "kind": "Scale", "group": "autoscaling", "version": "v1"},
+    ]
+    assert from_resource_list(GroupVersion("g", "v1"), {"resources": listed}) == {
+        "version": "v1",
+        "resources": [
+            {
+                "resource": "things",
+                "responseKind": {"group": "g", "version": "v1", "kind": "Thing"},
+                "scope": "Namespaced",
+                "singularResource": "thing",
+                "verbs": ["get"],
+                "subresources": [
+                    {
+                        "subresource": "scale",
+                        "responseKind": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+                        "verbs": [],
+                    }
+                ],
+            }
+        ],
+    }
