@@ -266,7 +266,10 @@ def test_reinvocation_is_told_between_selectors_and_client() -> None:
     found = MUTATING.refused(
         webhooks=[
             hook(
-                reinvocationPolicy="Always", timeoutSeconds=0, clientConfig={}, objectSelector={"matchLabels": {"-": ""}}
+                reinvocationPolicy="Always",
+                timeoutSeconds=0,
+                clientConfig={},
+                objectSelector={"matchLabels": {"-": ""}},
             )
         ]
     )
