@@ -194,7 +194,8 @@ def _check_order(items: list[Any], order: list[Any], merge_key: str) -> None:
             at += 1
         if at == len(order):
             raise StrategicMergeError(
-                f"The order in patch list:\n{go_value(items)}\n doesn't match $setElementOrder list:\n{go_value(order)}\n"
+                f"The order in patch list:\n{go_value(items)}\n"
+                f" doesn't match $setElementOrder list:\n{go_value(order)}\n"
             )
         at += 1
 

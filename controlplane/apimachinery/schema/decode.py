@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GVK, Obj
@@ -46,7 +46,7 @@ class SpelledFloat(float):
 
     __slots__ = ("text",)
 
-    def __new__(cls, text: str) -> SpelledFloat:
+    def __new__(cls, text: str) -> Self:
         """``text``: a JSON number."""
         made = super().__new__(cls, text)
         made.text = text
