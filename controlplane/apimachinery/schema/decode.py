@@ -46,6 +46,8 @@ class SpelledFloat(float):
 
     __slots__ = ("text",)
 
+    text: str
+
     def __new__(cls, text: str) -> Self:
         """``text``: a JSON number."""
         made = super().__new__(cls, text)

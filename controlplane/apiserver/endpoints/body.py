@@ -271,7 +271,8 @@ def _unreadable(served: Served, raw: bytes, why: str) -> APIError:
 
 
 def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
-    """Either may be left out of native kinds; what is given must be what is served."""
+    """Either may be left out of native kinds; what is given must be what is served. ``raw``: the body, for errors;
+    empty for what a patch has made, whose errors say what it is themselves."""
     gvk = served.gvk
     kind, api_version = value.get("kind"), value.get("apiVersion")
     if api_version == "/":
@@ -284,13 +285,14 @@ def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
         return
     if not served.resource.native:
         raise _wrong_custom_kind(value, served)
-    given = f'{kind or gvk.kind} in version "{str(api_version or gvk.api_version).rpartition("/")[2]}"'
+    version = str(api_version or gvk.api_version).rpartition("/")[2]
     if api_version in (None, "", gvk.api_version) or (api_version == "v1" and kind in _CORE_KINDS):
-        version = str(api_version or gvk.api_version).rpartition("/")[2]
         why = f"converting ({version}.{kind}) to ({_package(gvk)}.{gvk.kind}): unknown conversion"
     else:
         why = f'no kind "{kind or gvk.kind}" is registered for version "{api_version}"'
-    raise bad_request(f"{given} cannot be handled as a {gvk.kind}: {why}")
+    if raw:
+        why = f'{kind or gvk.kind} in version "{version}" cannot be handled as a {gvk.kind}: {why}'
+    raise bad_request(why)
 
 
 def _package(gvk: GVK) -> str:
