@@ -222,8 +222,10 @@ class Compiler:
         """What is wrong with an expression's types; ``""`` if nothing is."""
         try:
             compile_expression(source, self._environment(True, False))
-        except (CompileError, ProgramError) as error:
+        except CompileError as error:
             return str(error)
+        except ProgramError:
+            return ""  # its types are right
         return ""
 
     def _make(self, variables: Mapping[str, Type], *, patches: bool) -> Environment:
