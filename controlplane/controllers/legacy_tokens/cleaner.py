@@ -18,15 +18,9 @@ from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.client.api import APIClient
 from controlplane.client.resources import ResourceClient
+from controlplane.controllers.core import ACCOUNTS, CONFIGMAPS, SECRETS
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
-from controlplane.controllers.legacy_tokens.tracking import (
-    ACCOUNTS,
-    CONFIGMAPS,
-    SECRETS,
-    TRACKED_SINCE,
-    day_of,
-    read_day,
-)
+from controlplane.controllers.legacy_tokens.tracking import TRACKED_SINCE, day_of, read_day
 from controlplane.controllers.service_account_tokens.controller import ACCOUNT_NAME, ACCOUNT_UID, TOKEN_TYPE
 from controlplane.reconcile.controller import Controller, Resync
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.apimachinery.identity import Key, Obj
 from controlplane.client.resources import ResourceClient
+from controlplane.controllers.core import ACCOUNTS, CONFIGMAPS, NAMESPACES, SECRETS
 from controlplane.controllers.creation import create_unless_ending
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.reconcile.controller import Controller, Resync, Watch, own_key
@@ -17,10 +18,6 @@ from controlplane.reconcile.informer import Informer
 __all__ = ["DESCRIPTOR", "TRACKED_SINCE", "day_of", "read_day"]
 
 NAME = "legacy-token-tracking"
-NAMESPACES = GVR("", "v1", "namespaces")
-CONFIGMAPS = GVR("", "v1", "configmaps")
-SECRETS = GVR("", "v1", "secrets")
-ACCOUNTS = GVR("", "v1", "serviceaccounts")
 TRACKED_SINCE = Key("kube-system", "kube-apiserver-legacy-service-account-token-tracking")
 ROUND_SECONDS = 1800.0
 
