@@ -68,6 +68,5 @@ DESCRIPTOR = ControllerDescriptor(
     rules=(
         PolicyRule(("get", "list", "watch"), (POLICIES.group,), (POLICIES.resource,)),
         PolicyRule(("get", "patch", "update"), (POLICIES.group,), (f"{POLICIES.resource}/status",)),
-        PolicyRule(("get",), non_resource_urls=("/openapi", "/openapi/*")),
     ),
 )

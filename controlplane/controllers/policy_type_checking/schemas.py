@@ -50,7 +50,8 @@ class Schemas:
         wanted = {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}
         for name, schema in schemas.items():
             if wanted in (schema.get("x-kubernetes-group-version-kind") or ()):
-                return _inlined(schema, schemas, (name,))
+                found: Obj = _inlined(schema, schemas, (name,))
+                return found
         return None
 
     async def _document(self, gv: GroupVersion) -> Mapping[str, Obj]:
