@@ -46,6 +46,9 @@ class ControllerBooleans(OptionGroup):
         None, description="approve certificate requests of nodes for themselves (default true)"
     )
     certificate_signing: bool | None = option(None, description="sign approved certificate requests (default true)")
+    validating_admission_policy_status: bool | None = option(
+        None, description="check the types in validating policies (default true)"
+    )
     certificate_cleaner: bool | None = option(
         None, description="remove certificate requests that are done (default true)"
     )
