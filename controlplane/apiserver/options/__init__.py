@@ -1,5 +1,6 @@
 """The option groups of an API server, with kube-apiserver's flags. Programs compose them into their own options."""
 
+from controlplane.apiserver.options.aggregation import AggregationOptions
 from controlplane.apiserver.options.authentication import AuthenticationOptions, token_webhook_config
 from controlplane.apiserver.options.authorization import RBAC, AuthorizationOptions
 from controlplane.apiserver.options.logs import LogOptions
@@ -12,6 +13,7 @@ from controlplane.apiserver.options.storage import StorageOptions, kv_options, s
 
 __all__ = [
     "RBAC",
+    "AggregationOptions",
     "AuthenticationOptions",
     "AuthorizationOptions",
     "LogOptions",
