@@ -152,6 +152,6 @@ def test_what_the_parser_says_is_said_as_by_gos_port_of_it(text: str, message: s
 
 def test_what_stands_twice_is_written_twice() -> None:
     part = {"a": [1]}
-    text = dumps({"x": part, "y": part})
+    text = yaml.dumps({"x": part, "y": part})
     assert b"&" not in text
-    assert loads(text) == {"x": part, "y": part}
+    assert yaml.loads(text) == {"x": part, "y": part}
