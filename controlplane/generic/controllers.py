@@ -18,9 +18,10 @@ from controlplane.apiserver.server.hooks import HookContext
 from controlplane.client.api import APIClient
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
+from controlplane.controllers.core import NAMESPACES
 from controlplane.controllers.descriptor import DISCOVERY_RULES, ControllerContext, ControllerDescriptor
 from controlplane.controllers.keys import ControllerKeys
-from controlplane.controllers.system_namespaces.controller import NAMESPACES, SYSTEM_NAMESPACES
+from controlplane.controllers.system_namespaces.controller import SYSTEM_NAMESPACES
 from controlplane.generic.config import CompletedConfig
 from controlplane.reconcile.informers import InformerSet
 from controlplane.reconcile.leader import LeaderElector

@@ -110,6 +110,12 @@ class AdmissionOptions(OptionGroup):
     certificate_subject_restriction: bool | None = option(
         None, description="run CertificateSubjectRestriction (default true)"
     )
+    mutating_admission_policy: bool | None = option(None, description="run MutatingAdmissionPolicy (default true)")
+    mutating_admission_webhook: bool | None = option(None, description="run MutatingAdmissionWebhook (default true)")
+    validating_admission_policy: bool | None = option(None, description="run ValidatingAdmissionPolicy (default true)")
+    validating_admission_webhook: bool | None = option(
+        None, description="run ValidatingAdmissionWebhook (default true)"
+    )
     resource_quota: bool | None = option(None, description="run ResourceQuota (default true)")
     always_deny: bool | None = option(None, description="run AlwaysDeny (default false)")
 

@@ -27,7 +27,8 @@ from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
 from controlplane.controllers import root_ca, service_accounts
-from controlplane.controllers.system_namespaces.controller import NAMESPACES, SYSTEM_NAMESPACES
+from controlplane.controllers.core import NAMESPACES
+from controlplane.controllers.system_namespaces.controller import SYSTEM_NAMESPACES
 from controlplane.generic.config import Config, config_of
 from controlplane.generic.options import GenericOptions
 from controlplane.generic.server import ControlPlane, RunningControlPlane, open_plane
