@@ -41,7 +41,9 @@ from controlplane.apiserver.server.version import VersionInfo
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.webhook import DNS, ServiceResolver
 from controlplane.controllers import builtin as builtin_controllers
+from controlplane.controllers import garbage_collector
 from controlplane.controllers.descriptor import ControllerDescriptor
+from controlplane.generic.controller_options import controller_toggle
 from controlplane.generic.options import GenericOptions, toggle_of
 from controlplane.plugins.admission.api import AdmissionPlugin
 from controlplane.plugins.authorization.webhook.config import WebhookConfig
@@ -153,6 +155,11 @@ class Config:
     service_resolver: ServiceResolver = DNS
     clock: Clock = field(default_factory=SystemClock)
 
+    @property
+    def garbage_collection(self) -> bool:
+        """Whether a garbage collector is to work here or elsewhere, so that its finalizers are set."""
+        return any(controller.name == garbage_collector.DESCRIPTOR.name for controller in self.controllers)
+
     def complete(self) -> CompletedConfig:
         """Check and freeze.
 
@@ -235,12 +242,17 @@ def config_of(options: GenericOptions) -> Config:
         token_webhook=token_webhook_config(authentication),
         service_accounts=service_account_config(options.service_accounts),
         authorization_modes=options.authorization.authorization_mode or None,
+<<<<<<< HEAD
         authorization_webhook=_access_webhook(options.authorization),
         authorization_config_file=options.authorization.authorization_config,
         resources=[_adapted(resource, options) for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],
+=======
+        resources=[_adapted(kind, options) for kind in options.kinds()],
+>>>>>>> main
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         admission=[plugin for plugin in ORDERED if toggle_of(plugin.name) in toggles.on],
         admission_config_file=options.admission.admission_control_config_file,
+        controllers=[c for c in builtin_controllers.BUILTIN if controller_toggle(c.name) in toggles.on],
         run_controllers=options.controllers.enabled,
         request_seconds=requests.request_timeout,
         min_watch_seconds=float(requests.min_request_timeout),

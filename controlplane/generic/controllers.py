@@ -48,23 +48,30 @@ def served_resources(config: CompletedConfig) -> frozenset[GroupResource]:
     return frozenset(built_in | {kind.resource.gr for source in config.sources for kind in source.kinds})
 
 
-def selected(config: CompletedConfig, keys: ControllerKeys | None = None) -> list[ControllerDescriptor]:
-    """The controllers that run: what they need is served, they are the server's own or wanted, and, where ``keys`` are
-    given, can work with these."""
+def wanted(config: CompletedConfig) -> list[ControllerDescriptor]:
+    """The controllers that run here or may run in another process: what they need is served."""
     served = served_resources(config)
+    return [descriptor for descriptor in config.controllers if served.issuperset(descriptor.needs)]
+
+
+def selected(config: CompletedConfig, keys: ControllerKeys | None = None) -> list[ControllerDescriptor]:
+    """The controllers that run here: they are the server's own or to run in its process, and, where ``keys`` are
+    given, can work with these."""
     return [
         descriptor
-        for descriptor in config.controllers
-        if served.issuperset(descriptor.needs)
-        and (descriptor.in_server or config.run_controllers)
-        and (keys is None or descriptor.usable(keys))
+        for descriptor in wanted(config)
+        if (descriptor.in_server or config.run_controllers) and (keys is None or descriptor.usable(keys))
     ]
 
 
 def controller_rules(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
+<<<<<<< HEAD
     """What the controllers that run may do, by account, besides what everybody may read of discovery."""
+=======
+    """What the controllers may do, by account: also those that another process runs."""
+>>>>>>> main
     rules: dict[str, tuple[PolicyRule, ...]] = {}
-    for descriptor in selected(config):
+    for descriptor in wanted(config):
         if descriptor.account:  # several controllers may share one
             rules[descriptor.account] = (*rules.get(descriptor.account, ()), *descriptor.rules)
     return rules

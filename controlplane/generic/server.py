@@ -197,7 +197,7 @@ class ControlPlane:
         services = SourceServices(
             mirror=parts.mirror,
             tables=self.tables,
-            registry=RegistrySettings(clock=config.clock),
+            registry=RegistrySettings(clock=config.clock, garbage_collection=config.garbage_collection),
             webhooks=self.webhooks,
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
         )
@@ -282,6 +282,7 @@ class ControlPlane:
             guards=self._access.guards,
             clock=config.clock,
             min_request_timeout_seconds=config.min_watch_seconds,
+            garbage_collection=config.garbage_collection,
             sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
