@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from controlplane.aggregator.config import AggregationConfig
 from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
@@ -95,7 +96,8 @@ class Config:
     ``admission``: the plugins that run, in order; ``admission_config_file`` has what some of them are configured by.
     ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
-    ``service_resolver``: where webhooks are that are named as services. ``notes``: lines to show at the start.
+    ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how
+    other API servers are spoken for, where API services are served at all. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -153,6 +155,7 @@ class Config:
     whole_process: bool = False
     notes: list[str] = field(default_factory=list)
     service_resolver: ServiceResolver = DNS
+    aggregation: AggregationConfig = field(default_factory=AggregationConfig)
     clock: Clock = field(default_factory=SystemClock)
 
     @property
@@ -185,6 +188,8 @@ class Config:
         _check_unique("controller", [controller.name for controller in self.controllers])
         if bool(self.cert_file) != bool(self.key_file):
             raise ConfigError("cert_file and key_file must be given together")
+        if bool(self.aggregation.proxy_cert_file) != bool(self.aggregation.proxy_key_file):
+            raise ConfigError("aggregation: proxy_cert_file and proxy_key_file must be given together")
         if not self.prefix.endswith(b"/"):
             raise ConfigError(f"prefix must end in a slash, is {self.prefix!r}")
         return CompletedConfig.freeze(self)
@@ -242,18 +247,20 @@ def config_of(options: GenericOptions) -> Config:
         token_webhook=token_webhook_config(authentication),
         service_accounts=service_account_config(options.service_accounts),
         authorization_modes=options.authorization.authorization_mode or None,
-<<<<<<< HEAD
         authorization_webhook=_access_webhook(options.authorization),
         authorization_config_file=options.authorization.authorization_config,
-        resources=[_adapted(resource, options) for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],
-=======
         resources=[_adapted(kind, options) for kind in options.kinds()],
->>>>>>> main
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         admission=[plugin for plugin in ORDERED if toggle_of(plugin.name) in toggles.on],
         admission_config_file=options.admission.admission_control_config_file,
         controllers=[c for c in builtin_controllers.BUILTIN if controller_toggle(c.name) in toggles.on],
         run_controllers=options.controllers.enabled,
+        aggregation=AggregationConfig(
+            proxy_cert_file=options.aggregation.proxy_client_cert_file,
+            proxy_key_file=options.aggregation.proxy_client_key_file,
+            reject_redirects=options.aggregation.reject_forwarding_redirect,
+            probes=options.aggregation.probes(by_default=options.controllers.enabled),
+        ),
         request_seconds=requests.request_timeout,
         min_watch_seconds=float(requests.min_request_timeout),
         reading_requests=requests.max_requests_inflight,

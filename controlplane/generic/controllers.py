@@ -65,11 +65,8 @@ def selected(config: CompletedConfig, keys: ControllerKeys | None = None) -> lis
 
 
 def controller_rules(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
-<<<<<<< HEAD
-    """What the controllers that run may do, by account, besides what everybody may read of discovery."""
-=======
-    """What the controllers may do, by account: also those that another process runs."""
->>>>>>> main
+    """What the controllers may do, by account, also those that another process runs; besides what everybody may read of
+    discovery."""
     rules: dict[str, tuple[PolicyRule, ...]] = {}
     for descriptor in wanted(config):
         if descriptor.account:  # several controllers may share one

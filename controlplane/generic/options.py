@@ -16,6 +16,7 @@ from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
 from controlplane.apis.rbac.rules import GROUP as RBAC_GROUP
 from controlplane.apiserver.options import (
     RBAC,
+    AggregationOptions,
     AuthenticationOptions,
     AuthorizationOptions,
     LogOptions,
@@ -205,6 +206,7 @@ class GenericOptions(OptionGroup):
     request_headers: RequestHeaderOptions = group(RequestHeaderOptions)
     service_accounts: ServiceAccountOptions = group(ServiceAccountOptions)
     authorization: AuthorizationOptions = group(AuthorizationOptions)
+    aggregation: AggregationOptions = group(AggregationOptions)
     requests: RequestOptions = group(RequestOptions)
     resources: ResourceOptions = group(ResourceOptions)
     admission: AdmissionOptions = group(AdmissionOptions)

@@ -16,8 +16,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.apimachinery.identity import Obj
+from controlplane.aggregator.aggregator import Aggregator
+from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.user import UserInfo
+from controlplane.apis.apiregistration.apiservices import API_SERVICES
 from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.serviceaccounts.documents import IssuerDocuments
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
@@ -202,6 +204,7 @@ class ControlPlane:
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
         )
         self._sources: list[Source] = [source.start(services) for source in config.sources]
+        self.aggregator = self._aggregation(services)
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self._access = build_access(config, parts.access, parts.mirror)
         self.server = self._server()
@@ -219,6 +222,10 @@ class ControlPlane:
         )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
+        if self.aggregator is not None:
+            self.server.add_live_check(self.aggregator.check())
+            for name, hook in self.aggregator.hooks():
+                self.server.hooks.add_post_start(name, hook, by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
         if parts.access.file is not None:
             self.server.hooks.add_post_start("watch-authorization-config", self._watch_access, by=__name__)
@@ -244,10 +251,27 @@ class ControlPlane:
         self._admission.close()
         while self._sources:
             await self._sources.pop().close()
+        if self.aggregator is not None:
+            await self.aggregator.close()
 
     def prepare(self) -> PreparedControlPlane:
         """Close routes, hooks and health checks. Once."""
         return PreparedControlPlane(self, self.server.prepare(), self._parts)
+
+    def _aggregation(self, services: SourceServices) -> Aggregator | None:
+        """Speaking for others, where there are API services to say for whom."""
+        config = self.config
+        if all(resource.gr != API_SERVICES.gr for resource in config.resources):
+            return None
+        aggregator = Aggregator(
+            config.aggregation,
+            services,
+            resolver=config.service_resolver,
+            priorities=config.group_priorities,
+            user=SERVER_USER,
+        )
+        self._sources.append(aggregator.source)
+        return aggregator
 
     def _server(self) -> Server:
         config, parts = self.config, self._parts
@@ -299,6 +323,7 @@ class ControlPlane:
                 serves=self._serves,
                 complete_sources=lambda: self.tables.complete,
                 catch_up=self._catch_up,
+                elsewhere=discovery.elsewhere,
                 tls=parts.identities.credentials.tls.context,
                 filters=config.filters,
                 routes=[*config.routes, *openapi_routes(openapi), *self._issuer_routes()],
@@ -346,6 +371,9 @@ class ControlPlane:
         return caught_up
 
     def _serves(self, info: RequestInfo) -> bool:
+        remote = self.tables.current.remotes.get(GroupVersion(info.group, info.version))
+        if remote is not None:
+            return remote.has(info.resource)
         served = self.tables.current.lookup(info.group, info.version, info.resource)
         return served is not None and (
             not info.subresource or served.resource.subresource(info.subresource) is not None

@@ -25,8 +25,6 @@ FOLDERS = (*sorted((HERE / "scenarios").iterdir()), HERE / "own")
 which file of it."""
 
 WAITING = {
-    "apiservice-local": "the aggregator",
-    "apiservice-validation": "the aggregator",
     "flowcontrol-bootstrap": "flow control",
 }
 """Scenario -> what it waits for. One that passes must leave this list."""

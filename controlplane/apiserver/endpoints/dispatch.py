@@ -10,7 +10,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from controlplane.apimachinery.identity import GroupResource
+from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import timeout
 from controlplane.apiserver.admission.api import Guard
@@ -32,7 +32,7 @@ from controlplane.apiserver.endpoints.update import update
 from controlplane.apiserver.endpoints.watch import watch
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source
-from controlplane.apiserver.registry.table import TableHolder
+from controlplane.apiserver.registry.table import RemoteVersion, TableHolder
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
 from controlplane.client.negotiation import (
@@ -119,8 +119,12 @@ class APIEndpoints:
             APIError.
         """
         info = request.info
-        if self._sources and not self.serves(info):
+        remote = self._remote(info)
+        if remote is None and self._sources and not self.serves(info):
             await self._catch_up()
+            remote = self._remote(info)
+        if remote is not None:
+            return await remote.handle(request)
         target = find_target(self._services.tables, info, request.method)
         if target is None:
             return _page_not_found()
@@ -156,6 +160,11 @@ class APIEndpoints:
         for source in self._sources:
             if not await source.catch_up():
                 raise timeout("the resources that are served could not be proved current", 1)
+
+    def _remote(self, info: RequestInfo) -> RemoteVersion | None:
+        """Who else serves the request's version, if somebody does."""
+        remotes = self._services.tables.current.remotes
+        return remotes.get(GroupVersion(info.group, info.version)) if remotes else None
 
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""

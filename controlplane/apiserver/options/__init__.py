@@ -1,5 +1,6 @@
 """The option groups of an API server, with kube-apiserver's flags. Programs compose them into their own options."""
 
+from controlplane.apiserver.options.aggregation import AggregationOptions
 from controlplane.apiserver.options.authentication import AuthenticationOptions, token_webhook_config
 from controlplane.apiserver.options.authorization import MODES, RBAC, WEBHOOK, AuthorizationOptions
 from controlplane.apiserver.options.logs import LogOptions
@@ -14,6 +15,7 @@ __all__ = [
     "MODES",
     "RBAC",
     "WEBHOOK",
+    "AggregationOptions",
     "AuthenticationOptions",
     "AuthorizationOptions",
     "LogOptions",
