@@ -41,6 +41,7 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "openapi": bench_openapi.openapi,
     "expressions": bench_cel.expressions,
     "definitions": rows_crds.definitions,
+    "many-definitions": rows_crds.many_definitions,
     "checking": rows_crds.checking,
     "deletions": rows_controllers.deletions,
     "idle-memory": rows_size.idle_memory,
@@ -48,7 +49,9 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }
-SCALING = frozenset({"access", "readiness", "openapi", "deletions", "definitions", "checking", "reference"})
+SCALING = frozenset(
+    {"access", "checking", "definitions", "deletions", "many-definitions", "openapi", "readiness", "reference"}
+)
 """Those that have rows which scale."""
 
 
