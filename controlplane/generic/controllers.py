@@ -19,7 +19,8 @@ from controlplane.client.api import APIClient
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
 from controlplane.controllers.core import NAMESPACES
-from controlplane.controllers.descriptor import DISCOVERY_RULES, ControllerContext, ControllerDescriptor
+from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
+from controlplane.controllers.garbage_collector import GarbageCollector
 from controlplane.controllers.keys import ControllerKeys
 from controlplane.controllers.system_namespaces.controller import SYSTEM_NAMESPACES
 from controlplane.generic.config import CompletedConfig
@@ -65,16 +66,18 @@ def selected(config: CompletedConfig, keys: ControllerKeys | None = None) -> lis
 
 
 def controller_rules(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
-    """What the controllers may do, by account: also those that another process runs."""
+    """What the controllers may do, by account, also those that another process runs; besides what everybody may read of
+    discovery."""
     rules: dict[str, tuple[PolicyRule, ...]] = {}
     for descriptor in wanted(config):
         if descriptor.account:  # several controllers may share one
-            rules[descriptor.account] = (*rules.get(descriptor.account, DISCOVERY_RULES), *descriptor.rules)
+            rules[descriptor.account] = (*rules.get(descriptor.account, ()), *descriptor.rules)
     return rules
 
 
 class ControllerHost:
-    """Builds the controllers at once, runs them when the server has begun to listen.
+    """Builds the controllers at once, runs them when the server has begun to listen. ``collector``: the garbage
+    collector, if it is among them.
 
     ``shared_store``: other servers may be on the same store, so those that are not the server's own run where the
     leader is.
@@ -108,9 +111,12 @@ class ControllerHost:
             keys=keys,
             clock=config.clock,
         )
+        self.collector: GarbageCollector | None = None
         for descriptor in descriptors:
-            elected = elector is not None and not descriptor.in_server
-            self._manager.add(descriptor.build(context), leader_elected=elected)
+            controller = descriptor.build(context)
+            if isinstance(controller, GarbageCollector):
+                self.collector = controller
+            self._manager.add(controller, leader_elected=elector is not None and not descriptor.in_server)
         self._watch_system_namespaces(descriptors)
 
     def ready_check(self) -> HealthCheck:
