@@ -21,13 +21,14 @@ Answer = Callable[[Obj], Awaitable[web.StreamResponse] | web.StreamResponse]
 
 
 class Webhook:
-    """``answer`` may be replaced while it runs; ``asked`` are the bodies that came, ``headers`` of the newest;
+    """``answer`` may be replaced while it runs; ``asked`` are the bodies that came, each with its ``heads``; ``headers`` of the newest;
     ``was_asked`` is set when one comes.
     ``ca``: who has signed its certificate."""
 
     def __init__(self, port: int, ca: Made, answer: Answer) -> None:
         self.port, self.ca, self.answer = port, ca, answer
         self.asked: list[Obj] = []
+        self.heads: list[dict[str, str]] = []
         self.headers: dict[str, str] = {}
         self.queries: list[str] = []
         self.was_asked = asyncio.Event()
@@ -45,6 +46,7 @@ class Webhook:
         self.queries.append(request.query_string)
         body = await request.json()
         self.asked.append(body)
+        self.heads.append(dict(request.headers))
         self.was_asked.set()
         answer = self.answer(body)
         return answer if isinstance(answer, web.StreamResponse) else await answer

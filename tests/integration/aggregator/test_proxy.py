@@ -61,16 +61,16 @@ def test_the_caller_is_named_and_nothing_else_is_believed(tmp_path: Path) -> Non
             }
             status, body = await main.call("POST", f"{PATH}/things?b=2&a=1", {"n": 1}, headers=forged)
             assert (status, body) == (200, {"n": 1})
-            got = other.headers
+            (got,) = other.heads
             assert (got["X-Remote-User"], got["X-Own"]) == ("jane", "kept")
             assert got["X-Remote-Group"] == "system:authenticated"
-            assert got["X-Remote-Extra-Acme.com%2Fteam"] == "red"
+            assert got["X-Remote-Extra-acme.com%2Fteam"] == "red"
             assert got["Host"] == f"127.0.0.1:{other.port}"
             assert got["Audit-Id"]
             assert got["X-Forwarded-For"] == "127.0.0.1"
             assert got["X-Forwarded-Uri"] == f"{PATH}/things"
             assert not {"Authorization", "X-Remote-Extra-Scope", "Impersonate-User"} & set(got)
-            assert other.queries[-1] == "b=2&a=1"
+            assert "b=2&a=1" in other.queries
 
     run(scenario())
 
