@@ -21,8 +21,8 @@ Answer = Callable[[Obj], Awaitable[web.StreamResponse] | web.StreamResponse]
 
 
 class Webhook:
-    """``answer`` may be replaced while it runs; ``asked`` are the bodies that came, each with its ``heads``; ``headers`` of the newest;
-    ``was_asked`` is set when one comes.
+    """``answer`` may be replaced while it runs; ``asked`` are the bodies that came, each with its ``heads``;
+    ``headers`` of the newest; ``was_asked`` is set when one comes.
     ``ca``: who has signed its certificate."""
 
     def __init__(self, port: int, ca: Made, answer: Answer) -> None:

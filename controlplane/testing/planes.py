@@ -43,6 +43,7 @@ FILLING = frozenset({service_accounts.DESCRIPTOR.name, root_ca.DESCRIPTOR.name})
 """The controllers that put objects into every namespace. A plane for tests goes without: what is there is the test's.
 Whoever wants them sets ``config.controllers`` to ``controllers.builtin.BUILTIN``."""
 
+_REGISTERED_AT_START = b'"kube-aggregator.kubernetes.io/automanaged":"onstart"'
 START_SECONDS = 30.0
 RESET_PAGE = 500
 
@@ -92,12 +93,13 @@ class Plane:
 
 
 async def _erase(kv: KV, prefix: bytes) -> None:
-    """Delete every key of an object; keys of our own bookkeeping (one word, no slash before) are not objects."""
+    """Delete every key of an object; keys of our own bookkeeping (one word, no slash before) are not objects, and what
+    a server registers at its start alone stays."""
     start, end = prefix, prefix_end(prefix)
     while True:
         page = await kv.range(start, end, limit=RESET_PAGE)
         for item in page.items:
-            if not item.key.startswith(prefix + b"controlplane/"):
+            if not item.key.startswith(prefix + b"controlplane/") and _REGISTERED_AT_START not in item.value:
                 await kv.delete(item.key, expect=item.mod_revision)
         if not page.more:
             return

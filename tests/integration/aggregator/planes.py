@@ -23,7 +23,7 @@ from controlplane.testing.planes import plane_config, plane_of
 from tests.integration.plane import Plane, running_plane
 from tests.unit.base.tls import certs
 
-__all__ = ["GROUP", "Main", "Services", "aggregated", "api_service", "eventually", "main_config", "main_plane"]
+__all__ = ["GROUP", "Main", "Services", "aggregated", "api_service", "configure_main", "eventually", "main_plane"]
 
 PROXIES = certs.ca("proxies")
 GROUP = "factory.example.org"
@@ -47,13 +47,14 @@ WIDGETS = Resource(
 
 
 class Services:
-    """Where services are; ``port`` 0 is nowhere."""
+    """Where the one service is; ``port`` 0 is nowhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = SERVICE[1], namespace: str = SERVICE[0]) -> None:
         self.port = 0
+        self._service = (namespace, name)
 
     async def resolve(self, namespace: str, name: str, port: int) -> Endpoint:
-        if (namespace, name) != SERVICE or not self.port:
+        if (namespace, name) != self._service or not self.port:
             raise LookupError(f'service "{name}" not found')
         return Endpoint("127.0.0.1", self.port)
 
@@ -93,6 +94,12 @@ class Main:
 
 def main_config(directory: Path, services: Services) -> Config:
     config = plane_config(directory)
+    configure_main(config, directory, services)
+    return config
+
+
+def configure_main(config: Config, directory: Path, services: Services) -> None:
+    """A front proxy of its own; its files go into ``directory``."""
     cert, key = certs.client("proxy", issuer=PROXIES).write(directory, "proxy")
     authority = directory / "proxies.crt"
     authority.write_bytes(PROXIES.pem)
@@ -100,7 +107,6 @@ def main_config(directory: Path, services: Services) -> Config:
     config.front_proxy_ca_file, config.front_proxy_names = str(authority), ("proxy",)
     config.front_proxy_headers = STANDARD_HEADERS
     config.service_resolver = services
-    return config
 
 
 @asynccontextmanager
@@ -132,7 +138,7 @@ async def aggregated(
         yield plane.running
 
 
-def api_service(bundle: bytes) -> Obj:
+def api_service(bundle: bytes, *, namespace: str = SERVICE[0], name: str = SERVICE[1]) -> Obj:
     """An API service for ``GROUP``, whose server's certificate is verified by ``bundle``."""
     return {
         "apiVersion": "apiregistration.k8s.io/v1",
@@ -143,7 +149,7 @@ def api_service(bundle: bytes) -> Obj:
             "version": "v1",
             "groupPriorityMinimum": 2000,
             "versionPriority": 10,
-            "service": {"namespace": SERVICE[0], "name": SERVICE[1]},
+            "service": {"namespace": namespace, "name": name},
             "caBundle": base64.b64encode(bundle).decode(),
         },
     }
