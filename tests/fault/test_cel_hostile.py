@@ -1,7 +1,5 @@
 """Expressions meant to hang the server or to fill its memory: each is refused, cut off or answered within 100 ms.
 
-But for loops over errors and loops that make maps, which may take up to half a second.
-
 The limit of cost is Kubernetes' for one rule. A text of 300,000 characters and a list of 100,000 numbers stand for what
 an object may bring.
 """
@@ -111,21 +109,18 @@ CUT: dict[str, str] = {
     "bytes in a loop": "l.all(i, bytes(s) == bytes(s))",
     "reversed lists": "l.map(i, l.reverse()).size() == 1",
     "sliced lists": "l.map(i, l.slice(0, 100000)).size() == 1",
+    "maps in maps": "l.transformMap(i, v, l.transformMap(j, w, w)).size() == 1",
+    "errors in loops in loops": "l.exists(i, l.exists(j, j / 0 == 1))",
+    "errors in a loop's condition": "l.all(i, l.filter(j, j / 0 == 1).size() == 0)",
     "a query of many": "url('https://h/?' + s.replace('a', 'a&')).getQuery().size() == 1",
 }
 """Accepted, and cut off at the limit of cost."""
 
-CUT_LATE: dict[str, str] = {
-    "maps in maps": "l.transformMap(i, v, l.transformMap(j, w, w)).size() == 1",
+ANSWERED: dict[str, str] = {
     "errors in a loop": "l.exists(i, i / 0 == 1)",
     "errors, absorbed in a loop": "l.all(i, i / 0 == 1 || i >= 0) || true",
-}
-"""Maps, which grow at a microsecond an entry up to the limit; and what is evaluated step by step, since errors are
-absorbed, up to a fifth of the limit. Cut off in the time below.
-"""
-LATE_SECONDS = 0.5
-
-ANSWERED: dict[str, str] = {
+    "missing fields in a loop": "l.exists(i, m.missing == 1)",
+    "missing items in a loop": "l.exists(i, l[i + 100000] == 1)",
     "a pattern that explodes elsewhere": "s.matches('(a+)+$')",
     "one more": "s.matches('^(a|a?)+b')",
     "digits to convert": "int(s.replace('a', '9')) > 0",
@@ -174,7 +169,7 @@ def _run(expression: str) -> Exception | None:
     return None
 
 
-def _timed(expression: str, limit_seconds: float = LIMIT_SECONDS) -> Exception | None:
+def _timed(expression: str) -> Exception | None:
     """The best of five: other tests may be running."""
     error: Exception | None = None
     best = float("inf")
@@ -182,9 +177,9 @@ def _timed(expression: str, limit_seconds: float = LIMIT_SECONDS) -> Exception |
         started = time.process_time()
         error = _run(expression)
         best = min(best, time.process_time() - started)
-        if best < limit_seconds:
+        if best < LIMIT_SECONDS:
             break
-    assert best < limit_seconds, error
+    assert best < LIMIT_SECONDS, error
     return error
 
 
@@ -202,11 +197,6 @@ def test_cut_off(name: str) -> None:
     error = _timed(CUT[name])
     assert isinstance(error, CostExceeded)
     assert str(error) == CUT_OFF
-
-
-@pytest.mark.parametrize("name", CUT_LATE)
-def test_cut_off_late(name: str) -> None:
-    assert isinstance(_timed(CUT_LATE[name], LATE_SECONDS), CostExceeded)
 
 
 @pytest.mark.parametrize("name", ANSWERED)
