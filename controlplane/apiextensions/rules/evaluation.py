@@ -30,7 +30,7 @@ from controlplane.apimachinery.validation.field import (
 from controlplane.cel.errors import CostExceeded, EvalError
 from controlplane.cel.values import NONE, Optional
 
-__all__ = ["OBJECT_BUDGET", "RULE_LIMIT", "SchemaRules"]
+__all__ = ["OBJECT_BUDGET", "RULE_LIMIT", "SchemaRules", "default_rule_errors"]
 
 RULE_LIMIT = 1_000_000
 """What one evaluation may cost: about a tenth of a second. Upstream's figure."""
@@ -77,11 +77,30 @@ class SchemaRules:
 
     def _run(self, obj: Obj, old: Obj | None) -> _Run:
         if self._root is None:
-            self._root = _RuleNode(Node(self._schema, embedded=True), declare(self._schema, is_root=True))
+            self._root = _root(self._schema, is_root=True)
         run = _Run()
         with suppress(_Stop):
             run.value(_Place(None, self._root, "", obj, ABSENT if old is None else old))
         return run
+
+
+def default_rule_errors(schema: Obj, default: Any, path: str, *, is_root: bool) -> list[FieldError]:
+    """What a default in a schema breaks, when it was there before and when it is new.
+
+    ``is_root``: the schema is of a whole object, embedded or not.
+    """
+    root = _root(schema, is_root=is_root)
+    for old in (default, ABSENT):
+        run = _Run(keep_old=False)
+        with suppress(_Stop):
+            run.value(_Place(None, root, path, default, old))
+        if run.found:
+            return run.found
+    return []
+
+
+def _root(schema: Obj, *, is_root: bool) -> _RuleNode:
+    return _RuleNode(Node(schema, embedded=is_root), declare(schema, is_root=is_root))
 
 
 class _RuleNode:
@@ -114,6 +133,11 @@ class _RuleNode:
         if self._rules is None:
             self._rules = [] if self.declared is None else compile_rules(self.declared)
         return self._rules
+
+    @property
+    def knows_old_self(self) -> bool:
+        """Whether there is an oldSelf for messages: only where a rule asks for it."""
+        return any(rule.uses_old_self for rule in self.rules)
 
     def child(self, name: str) -> _RuleNode | None:
         """Of a field; None if there are no rules below."""
@@ -164,12 +188,13 @@ class _Place:
 
 
 class _Run:
-    """One object's evaluation."""
+    """One object's evaluation. ``keep_old``: what has not changed may go on breaking rules."""
 
-    __slots__ = ("budget", "found", "let_off")
+    __slots__ = ("budget", "found", "keep_old", "let_off")
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_old: bool = True) -> None:
         self.budget = OBJECT_BUDGET
+        self.keep_old = keep_old
         self.found: list[FieldError] = []
         self.let_off: list[FieldError] = []
 
@@ -190,7 +215,8 @@ class _Run:
                 below = node.child(name)
                 if below is None:
                     continue
-                before = old.get(name, ABSENT) if type(old) is dict else ABSENT
+                before = old.get(name) if type(old) is dict else None
+                before = ABSENT if before is None else before  # null is no old value
                 path = f"{place.path}[{name}]"
                 if name in node.node.properties:
                     path = f"{place.path}.{name}" if place.path else name
@@ -227,23 +253,22 @@ class _Run:
             return
         at = path
         if rule.path:
-            joint = "" if rule.path.startswith("[") else "."
-            at = rule.path if path == "<nil>" else f"{path}{joint}{rule.path}"
-        message = self._message(rule, at, kind, own, before)
+            at = rule.path if path == "<nil>" else f"{path}.{rule.path}"  # even before a bracket
+        message = self._message(rule, at, own, before, place)
         given = OMITTED if kind in ("object", "array") else value
-        kept = not rule.uses_old_self and place.unchanged()
+        kept = self.keep_old and not rule.uses_old_self and place.unchanged()
         (self.let_off if kept else self.found).append(_violation(rule.given.get("reason"), at, given, message))
 
-    def _message(self, rule: Rule, path: str, kind: str, value: Any, before: Any) -> str:
+    def _message(self, rule: Rule, path: str, value: Any, before: Any, place: _Place) -> str:
         """What a violation is explained by. An expression for it sees the bare ``oldSelf``, also where the rule has an
-        optional; reading it where there is none is an error."""
+        optional; reading it is an error where there is none, or no rule asks for it."""
         given = (rule.given.get("message") or "").strip()
         default = given or f"failed rule: {rule.given['rule'].strip()}"
         if rule.message is None:
             return default
-        source = rule.given["messageExpression"]
+        kind, source = place.node.node.schema.get("type") or "", rule.given["messageExpression"]
         try:
-            if before is ABSENT:
+            if rule.message_uses_old_self and (before is ABSENT or not place.node.knows_old_self):
                 text, cost = rule.message.plan.run(RULE_LIMIT, value, EvalError("no such attribute(s): oldSelf"))
             else:
                 text, cost = rule.message.run(RULE_LIMIT, value, before)

@@ -9,6 +9,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import array, record, string
 from controlplane.apimachinery.validation.field import FieldError, duplicate, invalid, required, too_many
 from controlplane.apimachinery.validation.names import qualified_name
+from controlplane.apis.admissionregistration.expressions import CONDITION_TYPES, Compiler, expression_errors
 
 __all__ = ["MATCH_CONDITIONS", "validate_match_conditions"]
 
@@ -30,15 +31,20 @@ MATCH_CONDITIONS = array(
 )
 
 
-def validate_match_conditions(conditions: list[Obj], path: str) -> list[FieldError]:
+def validate_match_conditions(conditions: list[Obj], path: str, *, params: bool = False) -> list[FieldError]:
+    """``params``: whether expressions may name parameters."""
+    compiler = Compiler(params=params)
     errors: list[FieldError] = []
     if len(conditions) > MOST_CONDITIONS:
         errors.append(too_many(path, len(conditions), MOST_CONDITIONS))
     seen: set[str] = set()
     for i, condition in enumerate(conditions):
         name, at = condition["name"], f"{path}[{i}]"
-        if not condition["expression"].strip():
+        expression = condition["expression"].strip()
+        if not expression:
             errors.append(required(f"{at}.expression"))
+        else:
+            errors += expression_errors(compiler.compile(expression, CONDITION_TYPES), f"{at}.expression")
         if not name:
             errors.append(required(f"{at}.name"))
             continue

@@ -15,6 +15,12 @@ from controlplane.apimachinery.validation.field import FieldError, invalid, not_
 from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 from controlplane.apis.admissionregistration.conditions import MATCH_CONDITIONS
+from controlplane.apis.admissionregistration.expressions import (
+    APPLY_TYPES,
+    PATCH_TYPES,
+    Compiler,
+    expression_errors,
+)
 from controlplane.apis.admissionregistration.matching import GROUP, default_matching, match_resources
 from controlplane.apis.admissionregistration.policies import (
     FAILURE_POLICY,
@@ -22,6 +28,7 @@ from controlplane.apis.admissionregistration.policies import (
     PARAM_KIND_COLUMN,
     POLICY_NUMBERS,
     VARIABLE,
+    policy_compiler,
     validate_expression,
     validate_policy_scope,
     validate_variables,
@@ -111,12 +118,13 @@ def _validate(obj: Obj) -> list[FieldError]:
     errors = validate_object_meta(obj["metadata"], namespaced=False, validate_name=name_is_dns_subdomain)
     spec = obj["spec"]
     errors += validate_policy_scope(spec, operations=OPERATIONS)
-    errors += validate_variables(spec.get("variables") or [], "spec.variables")
+    compiler = policy_compiler(spec)
+    errors += validate_variables(spec.get("variables") or [], "spec.variables", compiler)
     mutations = spec.get("mutations") or []
     if not mutations:
         errors.append(required("spec.mutations", "mutations must contain at least one item"))
     for i, mutation in enumerate(mutations):
-        errors += _validate_mutation(mutation, f"spec.mutations[{i}]")
+        errors += _validate_mutation(mutation, f"spec.mutations[{i}]", compiler)
     policy = spec.get("reinvocationPolicy")
     if not policy:
         errors.append(required("spec.reinvocationPolicy"))
@@ -125,7 +133,7 @@ def _validate(obj: Obj) -> list[FieldError]:
     return errors
 
 
-def _validate_mutation(mutation: Obj, path: str) -> list[FieldError]:
+def _validate_mutation(mutation: Obj, path: str, compiler: Compiler) -> list[FieldError]:
     type_ = mutation["patchType"]
     if not type_:
         return [required(f"{path}.patchType")]
@@ -136,7 +144,10 @@ def _validate_mutation(mutation: Obj, path: str) -> list[FieldError]:
     if patch is None:
         errors = [required(f"{path}.{field}", f"must be specified when patchType is {type_}")]
     else:
-        errors = validate_expression(patch.get("expression") or "", f"{path}.{field}.expression")
+        expression, at = patch.get("expression") or "", f"{path}.{field}.expression"
+        errors = validate_expression(expression, at)
+        allowed = APPLY_TYPES if field == "applyConfiguration" else PATCH_TYPES
+        errors = errors or expression_errors(compiler.compile(expression, allowed, patches=True), at)
     for other in _PATCHES.values():
         if other != field and mutation.get(other) is not None:
             why = f"must not be specified when patchType is {type_}"

@@ -16,6 +16,13 @@ from controlplane.apimachinery.validation.field import FieldError, duplicate, in
 from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain, qualified_name
 from controlplane.apis.admissionregistration.conditions import MATCH_CONDITIONS
+from controlplane.apis.admissionregistration.expressions import (
+    ANNOTATION_TYPES,
+    CONDITION_TYPES,
+    MESSAGE_TYPES,
+    Compiler,
+    expression_errors,
+)
 from controlplane.apis.admissionregistration.matching import GROUP, default_matching, match_resources, validate_one_of
 from controlplane.apis.admissionregistration.policies import (
     FAILURE_POLICY,
@@ -23,6 +30,7 @@ from controlplane.apis.admissionregistration.policies import (
     PARAM_KIND_COLUMN,
     POLICY_NUMBERS,
     VARIABLE,
+    policy_compiler,
     validate_expression,
     validate_policy_scope,
     validate_variables,
@@ -148,21 +156,27 @@ def _validate(obj: Obj) -> list[FieldError]:
     errors = validate_object_meta(obj["metadata"], namespaced=False, validate_name=name_is_dns_subdomain)
     spec = obj["spec"]
     errors += validate_policy_scope(spec)
-    errors += validate_variables(spec.get("variables") or [], "spec.variables")
+    compiler = policy_compiler(spec)
+    errors += validate_variables(spec.get("variables") or [], "spec.variables", compiler)
     validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not validations and not annotations:
         why = "validations or auditAnnotations must contain at least one item"
         return [*errors, required("spec.validations", why), required("spec.auditAnnotations", why)]
     for i, validation in enumerate(validations):
-        errors += _validate_validation(validation, f"spec.validations[{i}]")
-    return errors + _validate_annotations(annotations, meta.name(obj), "spec.auditAnnotations")
+        errors += _validate_validation(validation, f"spec.validations[{i}]", compiler)
+    return errors + _validate_annotations(annotations, meta.name(obj), "spec.auditAnnotations", compiler)
 
 
-def _validate_validation(validation: Obj, path: str) -> list[FieldError]:
-    errors = validate_expression(validation["expression"], f"{path}.expression")
+def _validate_validation(validation: Obj, path: str, compiler: Compiler) -> list[FieldError]:
+    at = f"{path}.expression"
+    errors = validate_expression(validation["expression"], at)
+    errors = errors or expression_errors(compiler.compile(validation["expression"], CONDITION_TYPES), at)
     expression, message = validation.get("messageExpression") or "", validation.get("message") or ""
     if expression and not expression.strip():
         errors.append(invalid(f"{path}.messageExpression", expression, "must be non-empty if specified"))
+    elif expression:
+        compiled = compiler.compile(expression, MESSAGE_TYPES, authorizer=False)
+        errors += expression_errors(compiled, f"{path}.messageExpression")
     if message and not message.strip():
         errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
     elif "\n" in message.strip() or "\r" in message.strip():
@@ -170,7 +184,7 @@ def _validate_validation(validation: Obj, path: str) -> list[FieldError]:
     return errors + validate_one_of(validation.get("reason"), f"{path}.reason", REASONS)
 
 
-def _validate_annotations(annotations: list[Obj], policy: str, path: str) -> list[FieldError]:
+def _validate_annotations(annotations: list[Obj], policy: str, path: str, compiler: Compiler) -> list[FieldError]:
     errors: list[FieldError] = []
     if len(annotations) > MOST_AUDIT_ANNOTATIONS:
         why = f"must not have more than {MOST_AUDIT_ANNOTATIONS} auditAnnotations"
@@ -185,6 +199,9 @@ def _validate_annotations(annotations: list[Obj], policy: str, path: str) -> lis
         elif len(expression.strip().encode()) > LONGEST_VALUE_EXPRESSION_BYTES:
             why = f"must not exceed {LONGEST_VALUE_EXPRESSION_BYTES} bytes in length"
             errors.append(required(f"{at}.valueExpression", why))
+        else:
+            compiled = compiler.compile(expression.strip(), ANNOTATION_TYPES)._replace(source=expression)
+            errors += expression_errors(compiled, f"{at}.valueExpression")
         if key in seen:
             errors.append(duplicate(f"{at}.key", key))
         seen.add(key)

@@ -84,24 +84,33 @@ def validation_errors(
                 yield found
                 count += found is not None
             if not count:
-                for found in default_findings(schema, at, pruned=strictness.pruned_defaults, plain=plain):
+                rules = _default_rules if has_rules(schema) else None
+                pruned = strictness.pruned_defaults
+                for found in default_findings(schema, at, pruned=pruned, plain=plain, rules=rules):
                     yield found
                     count += found is not None
+    is_sound = strictness.structural and not unsupported and not count
+    faults: list[str] = []
     for found in _schema_errors(schema, at, _Context(strictness, plain), is_root=True):
         yield found
-        count += found is not None
-        if count >= ENOUGH_ERRORS:
-            return
-    if count or head:
-        return
-    if unsupported:
+        if found is not None:
+            faults.append(found.field)
+            if count + len(faults) >= ENOUGH_ERRORS:
+                return
+    if unsupported and not (faults or head):
         yield invalid(at, "", unsupported)
-        return
-    if strictness.expressions and has_rules(schema):
+    if is_sound and strictness.expressions and has_rules(schema):
         from controlplane.apiextensions.rules.definition import expression_errors
 
-        # Where a schema has faults, what it declares to expressions may be wrong too: upstream does not look either.
-        yield from expression_errors(schema, at)
+        yield from expression_errors(schema, at, faults)
+
+
+def _default_rules(schema: Obj, default: Any, path: str, is_root: bool) -> list[FieldError]:  # noqa: FBT001 - a RuleCheck
+    if not has_rules(schema):
+        return []
+    from controlplane.apiextensions.rules.evaluation import default_rule_errors
+
+    return default_rule_errors(schema, default, path, is_root=is_root)
 
 
 def _compile_patterns(schema: Obj) -> Iterator[None]:
