@@ -8,16 +8,12 @@ from controlplane.base.options import OptionGroup, Problem, option
 from controlplane.controllers.builtin import BUILTIN
 from controlplane.generic.toggles import Toggle
 
-__all__ = ["CONTROLLER_TOGGLES", "ControllerOptions", "controller_toggle"]
+__all__ = ["CONTROLLER_TOGGLES", "ControllerBooleans", "ControllerOptions", "controller_toggle"]
 
 
-class ControllerOptions(OptionGroup):
-    """Which loops run. What is off runs nowhere; ``enabled`` false leaves them to another process."""
+class ControllerBooleans(OptionGroup):
+    """One for each controller."""
 
-    enabled: bool = option(
-        True,
-        description="run the controller manager's controllers in this process; the server's own loops run in any case",
-    )
     system_namespaces: bool | None = option(
         None, description="make the namespaces that every server has, and default (default true)"
     )
@@ -50,8 +46,20 @@ class ControllerOptions(OptionGroup):
         None, description="approve certificate requests of nodes for themselves (default true)"
     )
     certificate_signing: bool | None = option(None, description="sign approved certificate requests (default true)")
+    validating_admission_policy_status: bool | None = option(
+        None, description="check the types in validating policies (default true)"
+    )
     certificate_cleaner: bool | None = option(
         None, description="remove certificate requests that are done (default true)"
+    )
+
+
+class ControllerOptions(ControllerBooleans):
+    """Which loops run. What is off runs nowhere; ``enabled`` false leaves them to another process."""
+
+    enabled: bool = option(
+        True,
+        description="run the controller manager's controllers in this process; the server's own loops run in any case",
     )
 
     def problems(self) -> Iterator[Problem]:

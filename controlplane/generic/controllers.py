@@ -20,6 +20,7 @@ from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
 from controlplane.controllers.core import NAMESPACES
 from controlplane.controllers.descriptor import DISCOVERY_RULES, ControllerContext, ControllerDescriptor
+from controlplane.controllers.garbage_collector import GarbageCollector
 from controlplane.controllers.keys import ControllerKeys
 from controlplane.controllers.system_namespaces.controller import SYSTEM_NAMESPACES
 from controlplane.generic.config import CompletedConfig
@@ -74,7 +75,8 @@ def controller_rules(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...
 
 
 class ControllerHost:
-    """Builds the controllers at once, runs them when the server has begun to listen.
+    """Builds the controllers at once, runs them when the server has begun to listen. ``collector``: the garbage
+    collector, if it is among them.
 
     ``shared_store``: other servers may be on the same store, so those that are not the server's own run where the
     leader is.
@@ -108,9 +110,12 @@ class ControllerHost:
             keys=keys,
             clock=config.clock,
         )
+        self.collector: GarbageCollector | None = None
         for descriptor in descriptors:
-            elected = elector is not None and not descriptor.in_server
-            self._manager.add(descriptor.build(context), leader_elected=elected)
+            controller = descriptor.build(context)
+            if isinstance(controller, GarbageCollector):
+                self.collector = controller
+            self._manager.add(controller, leader_elected=elector is not None and not descriptor.in_server)
         self._watch_system_namespaces(descriptors)
 
     def ready_check(self) -> HealthCheck:

@@ -46,11 +46,13 @@ from controlplane.base.tls.upkeep import keep_up
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request_info import RequestInfo
 from controlplane.client.webhook import WebhookTransport
+from controlplane.controllers import garbage_collector
+from controlplane.controllers.garbage_collector.graph import Graph
 from controlplane.generic.access import build_access, policy_of
 from controlplane.generic.admission import read_admission_configuration
 from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
-from controlplane.generic.controllers import SERVER_USER, ControllerHost
+from controlplane.generic.controllers import SERVER_USER, ControllerHost, selected
 from controlplane.generic.credentials import (
     KeysDiffer,
     check_fingerprints,
@@ -59,6 +61,7 @@ from controlplane.generic.credentials import (
     serves_accounts,
     write_admin_kubeconfig,
 )
+from controlplane.generic.debug import graph_route
 from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
@@ -316,7 +319,7 @@ class ControlPlane:
                 elsewhere=discovery.elsewhere,
                 tls=parts.identities.credentials.tls.context,
                 filters=config.filters,
-                routes=[*config.routes, *openapi_routes(openapi), *self._issuer_routes()],
+                routes=[*config.routes, *openapi_routes(openapi), *self._issuer_routes(), *self._debug_routes()],
                 live_checks=[store],
                 ready_checks=[store._replace(name="etcd-readiness")],
                 version=config.version,
@@ -349,6 +352,13 @@ class ControlPlane:
         issuer = self._parts.identities.issuer
         address = self.url.removeprefix("https://")
         return issuer_routes(IssuerDocuments(config.service_accounts, issuer, address=lambda: address))
+
+    def _debug_routes(self) -> list[Route]:
+        """Of what runs in this process."""
+        if all(descriptor.name != garbage_collector.DESCRIPTOR.name for descriptor in selected(self.config)):
+            return []
+        empty = Graph()
+        return [graph_route(lambda: c.observer.graph if (c := self._controllers.collector) is not None else empty)]
 
     def _storage_of(self, group: str, plural: str) -> Storage | None:
         return self.tables.current.storage_of(group, plural)

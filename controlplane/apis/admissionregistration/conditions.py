@@ -9,7 +9,6 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import array, record, string
 from controlplane.apimachinery.validation.field import FieldError, duplicate, invalid, required, too_many
 from controlplane.apimachinery.validation.names import qualified_name
-from controlplane.apis.admissionregistration.expressions import CONDITION_TYPES, Compiler, expression_errors
 
 __all__ = ["MATCH_CONDITIONS", "validate_match_conditions"]
 
@@ -33,6 +32,11 @@ MATCH_CONDITIONS = array(
 
 def validate_match_conditions(conditions: list[Obj], path: str, *, params: bool = False) -> list[FieldError]:
     """``params``: whether expressions may name parameters."""
+    if not conditions:
+        return []
+    # expressions are not loaded before there is one
+    from controlplane.apis.admissionregistration.expressions import Compiler
+
     compiler = Compiler(params=params)
     errors: list[FieldError] = []
     if len(conditions) > MOST_CONDITIONS:
@@ -44,7 +48,7 @@ def validate_match_conditions(conditions: list[Obj], path: str, *, params: bool 
         if not expression:
             errors.append(required(f"{at}.expression"))
         else:
-            errors += expression_errors(compiler.compile(expression, CONDITION_TYPES), f"{at}.expression")
+            errors += compiler.condition(expression).errors(f"{at}.expression")
         if not name:
             errors.append(required(f"{at}.name"))
             continue

@@ -34,23 +34,10 @@ from controlplane.cel.types import (
 )
 from controlplane.cel.values import Value
 
-__all__ = [
-    "ANNOTATION_TYPES",
-    "APPLY_TYPES",
-    "CONDITION_TYPES",
-    "MESSAGE_TYPES",
-    "PATCH_TYPES",
-    "Compiled",
-    "Compiler",
-    "expression_errors",
-    "lazy_read",
-]
+__all__ = ["Compiled", "Compiler", "lazy_read"]
 
-CONDITION_TYPES = (BOOL,)
-MESSAGE_TYPES = (STRING,)
-ANNOTATION_TYPES = (STRING, NULL)
-APPLY_TYPES = (object_type("Object"),)
-PATCH_TYPES = (list_of(object_type("JSONPatch")),)
+_BOOL, _TEXT, _TEXT_OR_NULL = (BOOL,), (STRING,), (STRING, NULL)
+_OBJECT, _PATCHES = (object_type("Object"),), (list_of(object_type("JSONPatch")),)
 
 _VARIABLES = object_type("kubernetes.variables")
 _AUTHORIZER = object_type("kubernetes.authorization.Authorizer")
@@ -151,15 +138,14 @@ class Compiled(NamedTuple):
     program: Program | None
     error: str = ""
 
+    def errors(self, path: str) -> list[FieldError]:
+        """What is wrong with it, as a problem of its field."""
+        return [invalid(path, self.source, self.error)] if self.error else []
+
 
 @lru_cache(maxsize=2)
 def _base(*, patches: bool) -> Environment:
     return Environment([STANDARD, *libraries(), *((JSON_PATCH,) if patches else ())])
-
-
-def expression_errors(compiled: Compiled, path: str) -> list[FieldError]:
-    """What is wrong with an expression, as a problem of its field."""
-    return [invalid(path, compiled.source, compiled.error)] if compiled.error else []
 
 
 class Compiler:
@@ -190,20 +176,31 @@ class Compiler:
 
     def add_variable(self, name: str, source: str) -> Compiled:
         """Compile a variable; it is known from now on, of any type if it is wrong."""
-        compiled = self.compile(source, ())
+        compiled = self._compiled(source, ())
         found = DYN if compiled.program is None else _declarable(compiled.program.type)
         self._types.variables[name] = FieldDeclaration(name, found, lazy_read)
         return compiled
 
-    def compile(
+    def condition(self, source: str) -> Compiled:
+        """Compile what gives a boolean: a validation, a match condition."""
+        return self._compiled(source, _BOOL)
+
+    def message(self, source: str) -> Compiled:
+        """Compile what gives a message, and may not ask for permissions."""
+        return self._compiled(source, _TEXT, authorizer=False)
+
+    def annotation(self, source: str) -> Compiled:
+        """Compile what gives the value of an audit annotation, or null for none."""
+        return self._compiled(source, _TEXT_OR_NULL)
+
+    def mutation(self, source: str, *, applies: bool) -> Compiled:
+        """Compile what gives an object to be applied, or else the operations of a JSON patch."""
+        return self._compiled(source, _OBJECT if applies else _PATCHES, patches=True)
+
+    def _compiled(
         self, source: str, allowed: Sequence[Type], *, authorizer: bool = True, patches: bool = False
     ) -> Compiled:
-        """Compile an expression.
-
-        Args:
-            allowed: the types that it may be of; none: any.
-            authorizer: whether it may ask for permissions. ``patches``: whether it may make patches.
-        """
+        """``allowed``: the types that it may be of; none: any."""
         try:
             program = compile_expression(source, self._environment(authorizer, patches))
         except CompileError as error:
@@ -222,8 +219,10 @@ class Compiler:
         """What is wrong with an expression's types; ``""`` if nothing is."""
         try:
             compile_expression(source, self._environment(True, False))
-        except (CompileError, ProgramError) as error:
+        except CompileError as error:
             return str(error)
+        except ProgramError:
+            return ""  # its types are right
         return ""
 
     def _make(self, variables: Mapping[str, Type], *, patches: bool) -> Environment:

@@ -5,7 +5,7 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 MutatingAdm
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
@@ -15,12 +15,6 @@ from controlplane.apimachinery.validation.field import FieldError, invalid, not_
 from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 from controlplane.apis.admissionregistration.conditions import MATCH_CONDITIONS
-from controlplane.apis.admissionregistration.expressions import (
-    APPLY_TYPES,
-    PATCH_TYPES,
-    Compiler,
-    expression_errors,
-)
 from controlplane.apis.admissionregistration.matching import GROUP, default_matching, match_resources
 from controlplane.apis.admissionregistration.policies import (
     FAILURE_POLICY,
@@ -35,6 +29,9 @@ from controlplane.apis.admissionregistration.policies import (
 )
 from controlplane.apis.changes import count_from_one, counting
 from controlplane.apis.columns import AGE, NAME
+
+if TYPE_CHECKING:
+    from controlplane.apis.admissionregistration.expressions import Compiler
 
 __all__ = ["MUTATING_ADMISSION_POLICIES"]
 
@@ -146,8 +143,7 @@ def _validate_mutation(mutation: Obj, path: str, compiler: Compiler) -> list[Fie
     else:
         expression, at = patch.get("expression") or "", f"{path}.{field}.expression"
         errors = validate_expression(expression, at)
-        allowed = APPLY_TYPES if field == "applyConfiguration" else PATCH_TYPES
-        errors = errors or expression_errors(compiler.compile(expression, allowed, patches=True), at)
+        errors = errors or compiler.mutation(expression, applies=field == "applyConfiguration").errors(at)
     for other in _PATCHES.values():
         if other != field and mutation.get(other) is not None:
             why = f"must not be specified when patchType is {type_}"

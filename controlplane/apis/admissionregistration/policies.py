@@ -8,7 +8,7 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 policies an
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.resource import Column
@@ -16,7 +16,6 @@ from controlplane.apimachinery.schema.native import pointer, record, string
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
 from controlplane.apimachinery.validation.names import dns1035_label, dns1123_subdomain, path_segment_name
 from controlplane.apis.admissionregistration.conditions import validate_match_conditions
-from controlplane.apis.admissionregistration.expressions import Compiler, expression_errors
 from controlplane.apis.admissionregistration.matching import (
     MATCHING_NUMBERS,
     match_resources,
@@ -24,6 +23,9 @@ from controlplane.apis.admissionregistration.matching import (
     validate_one_of,
 )
 from controlplane.apis.label_selectors import label_selector, validate_label_selector
+
+if TYPE_CHECKING:
+    from controlplane.apis.admissionregistration.expressions import Compiler
 
 __all__ = [
     "BINDING_NUMBERS",
@@ -174,7 +176,7 @@ def validate_variables(variables: list[Obj], path: str, compiler: Compiler) -> l
             errors.append(invalid(f"{at}.name", name, "must be a valid CEL identifier"))
         expression = variable["expression"]
         missing = validate_expression(expression, f"{at}.expression")
-        errors += missing or expression_errors(compiler.add_variable(name, expression), f"{at}.expression")
+        errors += missing or compiler.add_variable(name, expression).errors(f"{at}.expression")
     return errors
 
 
@@ -185,6 +187,9 @@ def validate_expression(expression: str, path: str) -> list[FieldError]:
 
 def policy_compiler(spec: Obj) -> Compiler:
     """What compiles the expressions of a policy; its variables are to be added first."""
+    # not loaded before there is a policy
+    from controlplane.apis.admissionregistration.expressions import Compiler
+
     return Compiler(params=spec.get("paramKind") is not None, variables=bool(spec.get("variables")))
 
 

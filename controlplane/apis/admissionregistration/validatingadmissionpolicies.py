@@ -5,7 +5,7 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 ValidatingA
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.codec.messages import message_of
@@ -16,13 +16,6 @@ from controlplane.apimachinery.validation.field import FieldError, duplicate, in
 from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain, qualified_name
 from controlplane.apis.admissionregistration.conditions import MATCH_CONDITIONS
-from controlplane.apis.admissionregistration.expressions import (
-    ANNOTATION_TYPES,
-    CONDITION_TYPES,
-    MESSAGE_TYPES,
-    Compiler,
-    expression_errors,
-)
 from controlplane.apis.admissionregistration.matching import GROUP, default_matching, match_resources, validate_one_of
 from controlplane.apis.admissionregistration.policies import (
     FAILURE_POLICY,
@@ -38,6 +31,9 @@ from controlplane.apis.admissionregistration.policies import (
 from controlplane.apis.changes import clear, count_from_one, counting, keep, keep_metadata
 from controlplane.apis.columns import AGE, NAME
 from controlplane.apis.conditions import CONDITION_NUMBERS, CONDITIONS, validate_conditions
+
+if TYPE_CHECKING:
+    from controlplane.apis.admissionregistration.expressions import Compiler
 
 __all__ = ["VALIDATING_ADMISSION_POLICIES"]
 
@@ -170,13 +166,12 @@ def _validate(obj: Obj) -> list[FieldError]:
 def _validate_validation(validation: Obj, path: str, compiler: Compiler) -> list[FieldError]:
     at = f"{path}.expression"
     errors = validate_expression(validation["expression"], at)
-    errors = errors or expression_errors(compiler.compile(validation["expression"], CONDITION_TYPES), at)
+    errors = errors or compiler.condition(validation["expression"]).errors(at)
     expression, message = validation.get("messageExpression") or "", validation.get("message") or ""
     if expression and not expression.strip():
         errors.append(invalid(f"{path}.messageExpression", expression, "must be non-empty if specified"))
     elif expression:
-        compiled = compiler.compile(expression, MESSAGE_TYPES, authorizer=False)
-        errors += expression_errors(compiled, f"{path}.messageExpression")
+        errors += compiler.message(expression).errors(f"{path}.messageExpression")
     if message and not message.strip():
         errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
     elif "\n" in message.strip() or "\r" in message.strip():
@@ -200,8 +195,8 @@ def _validate_annotations(annotations: list[Obj], policy: str, path: str, compil
             why = f"must not exceed {LONGEST_VALUE_EXPRESSION_BYTES} bytes in length"
             errors.append(required(f"{at}.valueExpression", why))
         else:
-            compiled = compiler.compile(expression.strip(), ANNOTATION_TYPES)._replace(source=expression)
-            errors += expression_errors(compiled, f"{at}.valueExpression")
+            compiled = compiler.annotation(expression.strip())._replace(source=expression)
+            errors += compiled.errors(f"{at}.valueExpression")
         if key in seen:
             errors.append(duplicate(f"{at}.key", key))
         seen.add(key)

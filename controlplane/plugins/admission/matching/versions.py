@@ -5,7 +5,7 @@ Source: kubernetes/apiserver ``pkg/admission/conversion.go``.
 
 from __future__ import annotations
 
-from controlplane.apimachinery.identity import GVK, GVR, Obj
+from controlplane.apimachinery.identity import GVR, Obj
 from controlplane.apimachinery.schema.decode import DecodeError
 from controlplane.apimachinery.status import internal_error
 from controlplane.apiserver.admission.api import Attributes
@@ -57,7 +57,8 @@ class Versions:
         given = (obj.get("apiVersion"), obj.get("kind"))
         if given != (match.kind.api_version, match.kind.kind):
             raise internal_error(
-                f'no kind "{given[1]}" of version "{given[0]}" may come out of admission, only {match.kind}'
+                f'no kind "{given[1]}" of version "{given[0]}" may come out of admission, only "{match.kind.kind}" of '
+                f'"{match.kind.api_version}"'
             )
         self.settle(obj, served)
         _, old = self._made[match.resource]
@@ -114,5 +115,5 @@ class Versions:
     def _served(self, resource: GVR) -> Served:
         served = self._tables.current.routes.get(resource)
         if served is None:
-            raise internal_error(f"unable to convert to {GVK(resource.group, resource.version, '')}: unknown kind")
+            raise internal_error(f"unable to convert to {resource}: unknown kind")
         return served

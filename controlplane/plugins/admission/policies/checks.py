@@ -9,12 +9,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import NamedTuple
 
-from controlplane.apis.admissionregistration.expressions import (
-    ANNOTATION_TYPES,
-    CONDITION_TYPES,
-    MESSAGE_TYPES,
-    Compiled,
-)
+from controlplane.apis.admissionregistration.expressions import Compiled
 from controlplane.plugins.admission.expressions.conditions import Conditions, conditions_hold
 from controlplane.plugins.admission.expressions.evaluation import Budget, Evaluation, OutOfBudget
 from controlplane.plugins.admission.policies.index import Policy
@@ -76,17 +71,14 @@ def compile_checks(policy: Policy[Checks]) -> Checks:
     checks = []
     for given in spec.get("validations") or ():
         source = given.get("messageExpression") or ""
-        message = compiler.compile(source, MESSAGE_TYPES, authorizer=False) if source else None
-        expression = compiler.compile(given["expression"], CONDITION_TYPES)
+        message = compiler.message(source) if source else None
+        expression = compiler.condition(given["expression"])
         checks.append(_Check(expression, message, given.get("message") or "", given.get("reason") or "Invalid"))
     return Checks(
         variables,
         compiled_conditions(spec, compiler, name=policy.name),
         checks,
-        [
-            (given["key"], compiler.compile(given["valueExpression"], ANNOTATION_TYPES))
-            for given in spec.get("auditAnnotations") or ()
-        ],
+        [(given["key"], compiler.annotation(given["valueExpression"])) for given in spec.get("auditAnnotations") or ()],
         policy.fails_open,
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from controlplane.apimachinery.identity import Obj
-from controlplane.apis.admissionregistration.expressions import CONDITION_TYPES, Compiled, Compiler
+from controlplane.apis.admissionregistration.expressions import Compiled, Compiler
 from controlplane.apiserver.admission.api import Attributes
 from controlplane.plugins.admission.expressions.conditions import Conditions
 from controlplane.plugins.admission.expressions.evaluation import Evaluation, Permissions
@@ -34,7 +34,7 @@ def compiled_variables(spec: Obj, compiler: Compiler) -> list[tuple[str, Compile
 def compiled_conditions(spec: Obj, compiler: Compiler, *, name: str) -> Conditions:
     """A policy's match conditions."""
     given = spec.get("matchConditions") or ()
-    compiled = [compiler.compile(condition["expression"], CONDITION_TYPES) for condition in given]
+    compiled = [compiler.condition(condition["expression"]) for condition in given]
     return Conditions(compiled, spec.get("failurePolicy") != "Ignore", (name, "policy", "validate"))
 
 

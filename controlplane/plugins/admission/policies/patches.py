@@ -16,7 +16,7 @@ from controlplane.apimachinery.patch.structured.check import check_type
 from controlplane.apimachinery.patch.structured.errors import TypeMismatch
 from controlplane.apimachinery.patch.structured.merge import merge
 from controlplane.apimachinery.patch.structured.types import Type, object_type
-from controlplane.apis.admissionregistration.expressions import APPLY_TYPES, PATCH_TYPES, Compiled
+from controlplane.apis.admissionregistration.expressions import Compiled
 from controlplane.apis.admissionregistration.patch_values import ObjectValue, json_of, misplaced
 from controlplane.apiserver.registry.table import Served
 from controlplane.cel.errors import EvalError
@@ -62,8 +62,7 @@ def compile_mutations(policy: Policy[Mutations]) -> Mutations:
     for given in spec.get("mutations") or ():
         applies = given.get("patchType") == "ApplyConfiguration"
         source = (given.get("applyConfiguration" if applies else "jsonPatch") or {}).get("expression") or ""
-        compiled = compiler.compile(source, APPLY_TYPES if applies else PATCH_TYPES, patches=True)
-        mutations.append(Mutation(compiled, applies))
+        mutations.append(Mutation(compiler.mutation(source, applies=applies), applies))
     return Mutations(
         variables,
         compiled_conditions(spec, compiler, name=policy.name),

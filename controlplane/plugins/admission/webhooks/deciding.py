@@ -8,8 +8,6 @@ from __future__ import annotations
 from controlplane.apiserver.admission.api import Attributes, refused
 from controlplane.apiserver.admission.metrics import CONDITION_EXCLUSIONS
 from controlplane.apiserver.authorization.api import Authorizer
-from controlplane.plugins.admission.expressions.conditions import conditions_hold
-from controlplane.plugins.admission.expressions.evaluation import Evaluation, Permissions
 from controlplane.plugins.admission.expressions.requests import admission_request
 from controlplane.plugins.admission.matching.rules import Match, first_match
 from controlplane.plugins.admission.matching.selection import Namespaces, selects_namespace, selects_object
@@ -25,9 +23,7 @@ class Decider:
     def __init__(self, namespaces: Namespaces, authorizer: Authorizer) -> None:
         self._namespaces, self._authorizer = namespaces, authorizer
 
-    async def match(
-        self, relevant: Relevant, attributes: Attributes, versions: Versions, permissions: Permissions
-    ) -> Match | None:
+    async def match(self, relevant: Relevant, attributes: Attributes, versions: Versions) -> Match | None:
         """As what the webhook is to be asked about a request; None if it is not.
 
         Raises:
@@ -40,8 +36,11 @@ class Decider:
         if not await selects_namespace(hook.namespace_selector, attributes, self._namespaces):
             return None
         conditions = hook.conditions
-        if not conditions.compiled:
+        if conditions is None:
             return found
+        from controlplane.plugins.admission.expressions.conditions import conditions_hold  # not before there are any
+        from controlplane.plugins.admission.expressions.evaluation import Evaluation, Permissions
+
         new, old = await versions.at(found)
         values = {
             "object": new,
@@ -49,7 +48,7 @@ class Decider:
             "request": admission_request(attributes, found),
             "namespaceObject": None,
         }
-        evaluation = Evaluation(values, permissions, attributes)
+        evaluation = Evaluation(values, Permissions(self._authorizer, attributes.user), attributes)
         operation = attributes.operation.value
         holds, error = await conditions_hold(conditions, evaluation, operation)
         if error:
@@ -58,7 +57,3 @@ class Decider:
             CONDITION_EXCLUSIONS.labels_cached((*conditions.labels, operation)).inc()
             return None
         return found
-
-    def permissions(self, attributes: Attributes) -> Permissions:
-        """What the request's user may do, for its match conditions."""
-        return Permissions(self._authorizer, attributes.user)

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.selectors.objects import label_selector_of
-from controlplane.apis.admissionregistration.expressions import CONDITION_TYPES, Compiler
 from controlplane.apiserver.admission.api import Operation
 from controlplane.client.webhook import WebhookAddress
-from controlplane.plugins.admission.expressions.conditions import Conditions
 from controlplane.plugins.admission.matching.rules import Candidate, Match, candidates
+
+if TYPE_CHECKING:
+    from controlplane.plugins.admission.expressions.conditions import Conditions
 
 __all__ = ["REVIEW_VERSIONS", "Webhook", "webhooks_of"]
 
@@ -47,11 +49,16 @@ class Webhook:
         return WebhookAddress.of(self._given.get("clientConfig") or {})
 
     @cached_property
-    def conditions(self) -> Conditions:
-        """Its match conditions; compiled when it is first asked for."""
+    def conditions(self) -> Conditions | None:
+        """Its match conditions, None if it has none; compiled when they are first asked for."""
+        given = self._given.get("matchConditions")
+        if not given:
+            return None
+        from controlplane.apis.admissionregistration.expressions import Compiler  # not before there are any
+        from controlplane.plugins.admission.expressions.conditions import Conditions
+
         compiler = Compiler()
-        given = self._given.get("matchConditions") or ()
-        compiled = [compiler.compile(condition["expression"], CONDITION_TYPES) for condition in given]
+        compiled = [compiler.condition(condition["expression"]) for condition in given]
         return Conditions(compiled, not self.fails_open, (self.name, "webhook", self._step))
 
     def candidates(self, operation: Operation, forms: list[Match], subresource: str) -> tuple[Candidate, ...]:

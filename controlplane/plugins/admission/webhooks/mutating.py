@@ -46,11 +46,10 @@ class _Mutating:
         relevant = self.index.relevant(attributes.operation, attributes.resource, attributes.subresource)
         memory = Reinvoking.of(_NAME, attributes)
         versions = Versions(attributes, self._services.tables)
-        permissions = self._decider.permissions(attributes)
         try:
             for one in relevant:
                 await versions.give_back()
-                match = await self._decider.match(one, attributes, versions, permissions)
+                match = await self._decider.match(one, attributes, versions)
                 if match is not None and not memory.skips(one.hook.uid, attributes):
                     await self._ask(one, match, attributes, versions, memory)
             await versions.give_back()

@@ -58,10 +58,9 @@ class _Validating:
     async def _calls(self, attributes: Attributes) -> list[_Call]:
         relevant = self.index.relevant(attributes.operation, attributes.resource, attributes.subresource)
         versions = Versions(attributes, self._services.tables)
-        permissions = self._decider.permissions(attributes)
         calls = []
         for one in relevant:
-            match = await self._decider.match(one, attributes, versions, permissions)
+            match = await self._decider.match(one, attributes, versions)
             if match is not None:
                 calls.append(_Call(one.hook, match, await versions.at(match)))
         return calls
