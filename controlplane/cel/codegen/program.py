@@ -15,6 +15,10 @@ __all__ = ["Failed", "generate", "source_of"]
 Function = Callable[..., tuple[Value, int]]
 
 
+MAX_LINES = 1500
+"""A longer function takes Python over a twentieth of a second to compile."""
+
+
 class Failed(Exception):
     """An exact evaluation has no value: the error, and the cost until then."""
 
@@ -33,6 +37,8 @@ def source_of(expr: Expr, environment: Environment, *, exact: bool = False) -> t
         return None
     static = writer.pending
     head = f"def program({', '.join(['L', *writer.parameters.values()])}):"
+    if len(writer.lines) > MAX_LINES:
+        return None
     if exact:
         lines = writer.lines or ["  pass"]
         failed = [" except E as x: raise F(x.with_traceback(None), c) from None"]

@@ -37,8 +37,8 @@ ERRORS = (EvalError, LookupError, TypeError, AttributeError, ValueError, Arithme
 """What compiled code raises where the language has an error."""
 
 
-MAX_ABSORBED = 100_000
-"""Errors that one evaluation may absorb: each takes half a microsecond, and costs as little as two units."""
+MAX_ABSORBED = 50_000
+"""Errors that one evaluation may absorb: each takes a microsecond, and costs as little as two units."""
 
 
 class _Costs:

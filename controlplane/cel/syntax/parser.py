@@ -9,9 +9,10 @@ Source: google/cel-go ``parser/parser.go``, ``parser/gen/CEL.g4``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 from controlplane.cel.ast import Call, Const, Expr, Field, Ident, ListExpr, MapEntry, MapExpr, Select, StructExpr
-from controlplane.cel.errors import MAX_ISSUES, Issues
+from controlplane.cel.errors import MAX_ISSUES, CompileError, Issues
 from controlplane.cel.macros import Factory, Macro, MacroError
 from controlplane.cel.syntax.lexer import END, Token, scan
 from controlplane.cel.syntax.literals import (
@@ -26,6 +27,9 @@ from controlplane.cel.syntax.literals import (
 __all__ = ["MAX_CODE_POINTS", "macro_table", "parse"]
 
 MAX_CODE_POINTS = 100_000
+TOKEN_SIZE = 20
+"""Code points that a token counts for at least: it takes a hundredth of a millisecond to compile, a few letters of a
+text or of a comment take nothing."""
 MAX_DEPTH = 250
 """Of nesting, and of one chain of operators or selections."""
 _TOO_DEEP = f"expression recursion limit exceeded: {MAX_DEPTH}"
@@ -81,11 +85,21 @@ def parse(source: str, macros: MacroTable, *, optional_syntax: bool = True) -> E
         CompileError.
     """
     if len(source) > MAX_CODE_POINTS:
-        text = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_CODE_POINTS}"
-        issues = Issues(source)
-        issues.add(-1, text)
-        raise issues.error()
-    return _Parser(source, macros, optional_syntax=optional_syntax).parse()
+        raise _too_long(source, len(source))
+    most = MAX_CODE_POINTS // TOKEN_SIZE + 1
+    tokens, unknown = scan(source, most)
+    parser = _Parser(source, tokens, unknown, macros, optional_syntax=optional_syntax)
+    if len(tokens) <= most:
+        return parser.parse()
+    with suppress(CompileError):
+        parser.parse()
+    raise parser.issues.error() if parser.too_deep else _too_long(source, most * TOKEN_SIZE)
+
+
+def _too_long(source: str, size: int) -> CompileError:
+    issues = Issues(source)
+    issues.add(-1, f"expression code point size exceeds limit: size: {size}, limit {MAX_CODE_POINTS}")
+    return issues.error()
 
 
 class _Stop(Exception):
@@ -93,12 +107,21 @@ class _Stop(Exception):
 
 
 class _Parser:
-    def __init__(self, source: str, macros: MacroTable, *, optional_syntax: bool) -> None:
+    def __init__(
+        self,
+        source: str,
+        tokens: list[Token],
+        unknown: list[tuple[int, str]],
+        macros: MacroTable,
+        *,
+        optional_syntax: bool,
+    ) -> None:
         self.source = source
-        self.tokens, unknown = scan(source)
+        self.tokens = tokens
         self.index = 0
         self.token = self.tokens[0]
         self.depth = 0
+        self.too_deep = False
         self.macros = macros
         self.optional_syntax = optional_syntax
         self.copies = MAX_COPIES
@@ -118,7 +141,7 @@ class _Parser:
         except _Stop:
             pass
         except RecursionError:
-            self.issues.add(-1, _TOO_DEEP)
+            self._too_deep()
         if self.issues or expr is None:
             raise self.issues.error()
         return expr
@@ -133,6 +156,7 @@ class _Parser:
         return f"'{self.token.text}'"
 
     def _too_deep(self) -> _Stop:
+        self.too_deep = True
         self.issues.add(-1, _TOO_DEEP)
         return _Stop()
 
