@@ -86,8 +86,8 @@ class Type:
         self.name: Final = name or kind
         self.params: Final = params
         self.semantics: Final = semantics
-        self.has_parameters: bool = kind == "param" or any([inner.has_parameters for inner in params])
-        self.weight: int = 1 + sum([inner.weight for inner in params]) if params else 1
+        self.has_parameters: bool = kind == "param" or (bool(params) and any(inner.has_parameters for inner in params))
+        self.weight: int = 1 + sum(inner.weight for inner in params) if params else 1
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -380,12 +380,12 @@ _FLEXIBLE = frozenset({"dyn", "error", "null_type", "param"})
 
 def _differ(given: Sequence[Type], params: Sequence[Type]) -> bool:
     """Whether a look at the outermost types tells that an overload does not fit."""
-    return len(given) != len(params) or any(
-        [
-            one.kind != other.kind and one.kind not in _FLEXIBLE and other.kind not in _FLEXIBLE
-            for one, other in zip(given, params, strict=True)
-        ]
-    )
+    if len(given) != len(params):
+        return True
+    for one, other in zip(given, params, strict=True):
+        if one.kind != other.kind and one.kind not in _FLEXIBLE and other.kind not in _FLEXIBLE:
+            return True
+    return False
 
 
 def _qualified_name(expr: Expr) -> str | None:
