@@ -7,7 +7,7 @@ in this process.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from controlplane.apiserver.authentication.api import Audiences, TokenAuthenticator
@@ -23,6 +23,7 @@ from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.token_cache import CachedTokens
 from controlplane.apiserver.authentication.tokens import ForOwnAudiences
 from controlplane.apiserver.authentication.webhook import TokenWebhook
+from controlplane.base.values import dataclass
 from controlplane.client.config import ClientConfig
 from controlplane.client.kubeconfig import load_kubeconfig
 from controlplane.generic.config import CompletedConfig

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.calls import Calls
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.table import TableHolder
+from controlplane.base.values import dataclass
 
 __all__ = ["Services"]
 
