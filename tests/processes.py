@@ -21,7 +21,17 @@ from typing import Any
 
 import yaml
 
-__all__ = ["Answer", "Plane", "Target", "binary", "cpu_seconds", "free_port", "resident_mb", "sample_plane"]
+__all__ = [
+    "NO_CONTROLLERS",
+    "Answer",
+    "Plane",
+    "Target",
+    "binary",
+    "cpu_seconds",
+    "free_port",
+    "resident_mb",
+    "sample_plane",
+]
 
 
 def binary(name: str) -> str | None:
@@ -138,6 +148,10 @@ def target_of(kubeconfig: Path) -> Target:
         parts[name] = str(file)
     host, port = cluster["server"].removeprefix("https://").rsplit(":", 1)
     return Target(host, int(port), **parts)
+
+
+NO_CONTROLLERS = ("--controllers.enabled=false",)
+"""Flags for a plane whose namespaces hold what the test makes and nothing else."""
 
 
 @contextlib.contextmanager

@@ -1,6 +1,8 @@
 """JSONPath as Kubernetes uses it in columns and selectable fields: ``.status.conditions[?(@.type=="Ready")].status``.
 
-Fields, indices, slices, ``*``, ``..`` and filters that compare. A path that leads nowhere finds nothing.
+Fields, indices, slices, unions, ``*``, ``..`` and filters that compare. A path that leads nowhere finds nothing; nor
+does one that reaches past the end of a list, or asks for an item of what is none. A name in brackets is a path, too:
+dots in it need a backslash.
 
 Source: kubernetes/client-go ``util/jsonpath``.
 """
@@ -8,16 +10,17 @@ Source: kubernetes/client-go ``util/jsonpath``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 __all__ = ["JSONPath", "JSONPathError"]
 
 _Step = Callable[[Any], Iterator[Any]]
 _NAME = re.compile(r"(?:[^.\[\]\\'\" ()=<>!&|]|\\.)+")
-_INDEX = re.compile(r"\[\s*(-?[0-9]+)\s*\]")
-_SLICE = re.compile(r"\[\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*([0-9]+)\s*)?\]")
-_QUOTED = re.compile(r"\[\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\s*\]")
+_INDEX = re.compile(r"\[(-?[0-9]+)\]")
+_SLICE = re.compile(r"\[(-?[0-9]*):(-?[0-9]*)(?::([0-9]*))?\]")
+_QUOTED = re.compile(r"\['([^'\],]*)'\]")
+_UNION = re.compile(r"\[([^\],?]*(?:,[^\],]*)+)\]")
 _FILTER = re.compile(r"\[\?\((.*?)\)\](?=$|[.\[])")
 _COMPARISON = re.compile(r"^\s*@(.*?)\s*(==|!=|<=|>=|<|>)\s*(.*?)\s*$")
 _EXISTS = re.compile(r"^\s*@(.+?)\s*$")
@@ -25,6 +28,10 @@ _EXISTS = re.compile(r"^\s*@(.+?)\s*$")
 
 class JSONPathError(ValueError):
     """The path cannot be read."""
+
+
+class _Astray(Exception):
+    """The path asks for what a value cannot have: nothing is found."""
 
 
 class JSONPath:
@@ -45,10 +52,22 @@ class JSONPath:
                     return []
                 value = value[name]
             return [value]
-        found = [value]
-        for step in self._steps:
-            found = [inner for one in found for inner in step(one)]
-        return found
+        try:
+            return _follow(self._steps, value)
+        except _Astray:
+            return []
+
+
+def _follow(steps: Sequence[_Step], value: Any) -> list[Any]:
+    """What steps lead to.
+
+    Raises:
+        _Astray.
+    """
+    found = [value]
+    for step in steps:
+        found = [inner for one in found for inner in step(one)]
+    return found
 
 
 def _compile(path: str) -> Iterator[_Step]:
@@ -82,16 +101,23 @@ def _bracket(path: str, at: int) -> tuple[_Step, int]:
     if path.startswith("[*]", at):
         return _children, at + 3
     if found := _QUOTED.match(path, at):
-        name = found[1] if found[1] is not None else found[2]
-        return _field(re.sub(r"\\(.)", r"\1", name)), found.end()
+        return _within(f".{found[1]}"), found.end()
+    if found := _UNION.match(path, at):
+        parts = [tuple(_compile(f"[{part.strip(' ')}]")) for part in found[1].split(",")]
+        return lambda value: (inner for part in parts for inner in _follow(part, value)), found.end()
     if found := _INDEX.match(path, at):
         return _item(int(found[1])), found.end()
     if found := _SLICE.match(path, at):
         start, stop, step = (int(part) if part else None for part in found.groups())
-        return _part(slice(start, stop, step)), found.end()
+        return _part(start, stop, step), found.end()
     if found := _FILTER.match(path, at):
         return _filter(found[1]), found.end()
     raise JSONPathError(f"cannot read {path!r} at {at}")
+
+
+def _within(path: str) -> _Step:
+    steps = tuple(_compile(path))
+    return lambda value: iter(_follow(steps, value))
 
 
 def _field(name: str) -> _Step:
@@ -104,16 +130,29 @@ def _field(name: str) -> _Step:
 
 def _item(index: int) -> _Step:
     def step(value: Any) -> Iterator[Any]:
-        if type(value) is list and -len(value) <= index < len(value):
-            yield value[index]
+        if value is None:
+            return
+        if type(value) is not list or not -len(value) <= index < len(value):
+            raise _Astray
+        yield value[index]
 
     return step
 
 
-def _part(which: slice) -> _Step:
+def _part(start: int | None, stop: int | None, stride: int | None) -> _Step:
     def step(value: Any) -> Iterator[Any]:
-        if type(value) is list:
-            yield from value[which]
+        if value is None:
+            return
+        if type(value) is not list:
+            raise _Astray
+        size = len(value)
+        first = (start or 0) + (size if (start or 0) < 0 else 0)
+        last = size if stop is None else stop + (size if stop < 0 else 0)
+        if first == last:
+            return
+        if not (0 <= first < size and first < last <= size) or stride == 0:
+            raise _Astray
+        yield from value[first : last : stride or 1]
 
     return step
 
@@ -149,8 +188,11 @@ def _filter(text: str) -> _Step:
         raise JSONPathError(f"cannot read the filter {text!r}")
 
     def step(value: Any) -> Iterator[Any]:
-        if type(value) is list:
-            yield from (item for item in value if holds(item))
+        if value is None:
+            return
+        if type(value) is not list:
+            raise _Astray
+        yield from (item for item in value if holds(item))
 
     return step
 

@@ -26,11 +26,16 @@ class PolicyRule(NamedTuple):
 
     def allows_resource(self, verb: str, group: str, resource: str, subresource: str, name: str) -> bool:
         """Whether it covers this request for a resource."""
+        return self.concerns_resource(verb, group, resource, subresource) and (
+            not self.resource_names or name in self.resource_names
+        )
+
+    def concerns_resource(self, verb: str, group: str, resource: str, subresource: str) -> bool:
+        """Whether it covers this request for some names at least."""
         return (
             self._allows_verb(verb)
             and (ALL in self.api_groups or group in self.api_groups)
             and self._names_resource(resource, subresource)
-            and (not self.resource_names or name in self.resource_names)
         )
 
     def allows_path(self, verb: str, path: str) -> bool:
@@ -38,6 +43,17 @@ class PolicyRule(NamedTuple):
         return self._allows_verb(verb) and any(
             url in (ALL, path) or (url.endswith(ALL) and path.startswith(url.rstrip(ALL)))
             for url in self.non_resource_urls
+        )
+
+    @classmethod
+    def of_object(cls, rule: Obj) -> PolicyRule:
+        """The rule that a role carries."""
+        return cls(
+            tuple(rule.get("verbs") or ()),
+            tuple(rule.get("apiGroups") or ()),
+            tuple(rule.get("resources") or ()),
+            tuple(rule.get("resourceNames") or ()),
+            tuple(rule.get("nonResourceURLs") or ()),
         )
 
     def as_object(self) -> Obj:

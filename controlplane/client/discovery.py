@@ -20,6 +20,7 @@ from controlplane.client.results import object_of, raise_for_status
 
 __all__ = ["APIResource", "Discovered", "Group", "discover", "groups", "resources"]
 
+_ROOTS = ("/api", "/apis")
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
 
@@ -56,7 +57,8 @@ async def groups(client: APIClient) -> list[Group]:
     Raises:
         APIError, Unreachable: a list could not be read.
     """
-    return _groups_of_versions(await _get(client, "/api")) + _groups_of_list(await _get(client, "/apis"))
+    core, named = await _roots(client)
+    return _groups_of_versions(core) + _groups_of_list(named)
 
 
 async def resources(client: APIClient, gv: GroupVersion) -> list[APIResource]:
@@ -87,8 +89,7 @@ async def discover(client: APIClient, *, preferred_only: bool = False) -> Discov
     """
     found: list[APIResource] = []
     failed: dict[GroupVersion, Exception] = {}
-    for root in ("/api", "/apis"):
-        document = await _get(client, root, accept=_AGGREGATED)
+    for root, document in zip(_ROOTS, await _roots(client, accept=_AGGREGATED), strict=True):
         if document.get("kind") == "APIGroupDiscoveryList":
             _read_aggregated(document, found, failed)
             continue
@@ -144,6 +145,24 @@ def _groups_of_list(document: Obj) -> list[Group]:
             Group(name=group["name"], versions=(preferred, *(n for n in names if n != preferred)), preferred=preferred)
         )
     return found
+
+
+async def _roots(client: APIClient, *, accept: str = "") -> list[Obj]:
+    """The two lists of groups. One that is not there is empty, since nothing of it is served (client-go's rule); that
+    both are not there cannot be."""
+    documents: list[Obj] = []
+    missing: list[APIError] = []
+    for path in _ROOTS:
+        try:
+            documents.append(await _get(client, path, accept=accept))
+        except APIError as e:
+            if e.code != 404:
+                raise
+            missing.append(e)
+            documents.append({})
+    if len(missing) == len(_ROOTS):
+        raise missing[0]
+    return documents
 
 
 async def _get(client: APIClient, path: str, *, accept: str = "") -> Obj:

@@ -21,7 +21,7 @@ from controlplane.client.metrics import RequestMetrics
 from controlplane.client.request import Response
 from controlplane.client.results import raise_for_status
 from controlplane.client.retry import DEFAULT_RETRIES, send_with_retries
-from controlplane.client.token import FileToken
+from controlplane.client.token import FileToken, TokenSource
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -44,7 +44,10 @@ _PATH_SAFE = "/:@!$&'()*+,;=~"
 
 
 class HTTPClient:
-    """An ``APIClient`` for one server and identity. ``async with HTTPClient(config) as client``."""
+    """An ``APIClient`` for one server and identity. ``async with HTTPClient(config) as client``.
+
+    ``token``: gives the bearer token of each request, instead of the config's.
+    """
 
     def __init__(
         self,
@@ -54,12 +57,15 @@ class HTTPClient:
         clock: Clock | None = None,
         retries: int = DEFAULT_RETRIES,
         request_seconds: float = REQUEST_SECONDS,
+        token: TokenSource | None = None,
     ) -> None:
         self._config, self._user_agent = config, user_agent
         self._clock: Clock = clock if clock is not None else SystemClock()
         self._retries, self._request_seconds = retries, request_seconds
         self._metrics = RequestMetrics(urlsplit(config.server).netloc)
-        self._file_token = FileToken(config.token_file, self._clock) if config.token_file is not None else None
+        self._token = token
+        if token is None and config.token_file is not None:
+            self._token = FileToken(config.token_file, self._clock)
         self._session: ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -178,7 +184,7 @@ class HTTPClient:
         headers = {"Accept": JSON, **(given or {})}
         if content_type:
             headers.setdefault("Content-Type", content_type)
-        token = await self._file_token.get() if self._file_token is not None else self._config.token
+        token = await self._token.get() if self._token is not None else self._config.token
         if token:
             headers["Authorization"] = f"Bearer {token}"
         return list(headers.items())

@@ -16,8 +16,10 @@ from controlplane.reconcile.informers import InformerSet
 
 __all__ = ["DISCOVERY_RULES", "ControllerContext", "ControllerDescriptor", "definition_watches"]
 
-DISCOVERY_RULES = (PolicyRule(("get",), non_resource_urls=("/api", "/api/*", "/apis", "/apis/*")),)
-"""What every controller may read besides: which resources there are."""
+DISCOVERY_RULES = (
+    PolicyRule(("get",), non_resource_urls=("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*")),
+)
+"""What every controller may read besides: which resources there are, and their schemas."""
 
 _DEFINITIONS = (
     GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions"),

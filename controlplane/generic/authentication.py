@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,6 +73,7 @@ def read_identities(config: CompletedConfig) -> Identities:
             used; the message names it.
     """
     credentials = prepare_credentials(config)
+    _try_proxy_certificate(config)
     proxied = bool(config.front_proxy_ca_file)
     pool = _pool("--client-ca-file", *credentials.client_ca_files, whole=not proxied)
     front_proxy = None
@@ -104,6 +106,16 @@ def _controller_keys(config: CompletedConfig, credentials: Credentials, issuer: 
         authority=authority,
         legacy_token=issuer.give_legacy if config.service_accounts.signs and serves_accounts(config) else None,
     )
+
+
+def _try_proxy_certificate(config: CompletedConfig) -> None:
+    """What is shown to other API servers is read anew for each of them; that it can be read is seen at the start."""
+    cert_file, key_file = config.aggregation.proxy_cert_file, config.aggregation.proxy_key_file
+    if cert_file:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(cert_file, key_file)
+        except (OSError, ssl.SSLError) as error:
+            raise TLSFilesError(f"--proxy-client-cert-file {cert_file}, --proxy-client-key-file: {error}") from error
 
 
 def _pool(flag: str, *files: str, whole: bool) -> CAPool:

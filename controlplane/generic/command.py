@@ -18,13 +18,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from controlplane.base import process
-from controlplane.base.options import Loaded, OptionsError, load
+from controlplane.base.options import Loaded, OptionGroup, OptionsError, load
 from controlplane.generic.options import GenericOptions
 
 if TYPE_CHECKING:
     from controlplane.generic.config import CompletedConfig, Config
 
-__all__ = ["REFUSED", "UNUSABLE", "load_options", "serve_command"]
+__all__ = ["REFUSED", "UNUSABLE", "load_options", "loop_factory", "serve_command", "stop_on_signals"]
 
 UNUSABLE = 1
 REFUSED = 2
@@ -42,9 +42,10 @@ LAG_INTERVAL_SECONDS = 0.05
 """Of the monitor of the loop: twenty turns a second cost an idle server half a percent of a core."""
 
 O = TypeVar("O", bound=GenericOptions)  # noqa: E741
+M = TypeVar("M", bound=OptionGroup)
 
 
-def load_options(model: type[O], argv: Sequence[str], *, program: str, usage: str) -> Loaded[O] | int:
+def load_options(model: type[M], argv: Sequence[str], *, program: str, usage: str) -> Loaded[M] | int:
     """The options, or the exit status where the command is done already (help, version, problems)."""
     try:
         loaded = load(model, argv)
@@ -105,7 +106,7 @@ def _run(options: O, configure: Callable[[O], Config] | None, program: str) -> i
         config = (configure or config_of)(options)
         config.whole_process = True
         completed = config.complete()
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(_serve(completed, program))
     except (ConfigError, StartError) as error:
         print(f"{program}: {error}", file=sys.stderr)  # noqa: T201  # one line, also where logs are JSON
@@ -125,7 +126,7 @@ async def _serve(config: CompletedConfig, program: str) -> None:
 
     log = logs.get(__name__)
     stop = asyncio.Event()
-    _handle_signals(stop)
+    stop_on_signals(stop)
     async with open_plane(config) as plane, plane.prepare().serving() as running:
         for note in config.notes:
             log.info("note", note=note)
@@ -140,7 +141,9 @@ async def _serve(config: CompletedConfig, program: str) -> None:
         log.info("shutting down")
 
 
-def _handle_signals(stop: asyncio.Event) -> None:
+def stop_on_signals(stop: asyncio.Event) -> None:
+    """Set ``stop`` on SIGTERM and SIGINT; a second one ends the process at once."""
+
     def told() -> None:
         if stop.is_set():
             os._exit(1)  # asked twice: at once, whatever is under way
@@ -151,7 +154,7 @@ def _handle_signals(stop: asyncio.Event) -> None:
         loop.add_signal_handler(number, told)
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """uvloop where there is one (not on Windows), else asyncio's own loop."""
     try:
         import uvloop

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from controlplane.aggregator.config import AggregationConfig
 from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
+from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
+from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
 from controlplane.apiserver.authentication.api import Authenticator, TokenAuthenticator
 from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS, IdentityHeaders
 from controlplane.apiserver.authentication.jwt.config import JWTConfig
@@ -23,6 +26,7 @@ from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.calls import CallKey
 from controlplane.apiserver.filters.chain import FILTERS, Filter
 from controlplane.apiserver.options import (
+    RBAC,
     kv_options,
     oidc_config,
     service_account_config,
@@ -36,7 +40,9 @@ from controlplane.apiserver.server.version import VersionInfo
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.webhook import DNS, ServiceResolver
 from controlplane.controllers import builtin as builtin_controllers
+from controlplane.controllers import garbage_collector
 from controlplane.controllers.descriptor import ControllerDescriptor
+from controlplane.generic.controller_options import controller_toggle
 from controlplane.generic.options import GenericOptions, toggle_of
 from controlplane.plugins.admission.api import AdmissionPlugin
 from controlplane.plugins.builtin import ORDERED
@@ -62,6 +68,9 @@ GROUP_PRIORITIES: Mapping[str, int] = {
 """Order of groups in discovery; kube-apiserver's own numbers."""
 
 
+ROLE_KINDS = frozenset({CLUSTER_ROLES.gr, CLUSTER_ROLE_BINDINGS.gr})
+"""What the mode RBAC cannot be without."""
+
 SOURCES: tuple[SourceDescriptor, ...] = (CUSTOM_RESOURCES,)
 """Who else describes resources, each by kinds of its own."""
 
@@ -79,10 +88,12 @@ class Config:
     ``sources``: who changes what is served while the server runs. ``calls``: who answers what is created and not kept.
     ``anonymous`` None: as the authentication configuration has it, else allowed.
     ``authenticators``, ``token_authenticators`` and ``authorizers`` are asked before the built-in ones.
+    ``authorization_modes``: which of those, in order; None is RBAC where roles are served, else none.
     ``admission``: the plugins that run, in order; ``admission_config_file`` has what some of them are configured by.
     ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
-    ``service_resolver``: where webhooks are that are named as services. ``notes``: lines to show at the start.
+    ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how
+    other API servers are spoken for, where API services are served at all. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -110,7 +121,7 @@ class Config:
     oidc_ca_file: str = ""
     token_webhook: TokenWebhookConfig | None = None
     service_accounts: ServiceAccountConfig = field(default_factory=ServiceAccountConfig)
-    authorization_modes: tuple[str, ...] = ()
+    authorization_modes: tuple[str, ...] | None = None
     authenticators: list[Authenticator] = field(default_factory=list)
     token_authenticators: list[TokenAuthenticator] = field(default_factory=list)
     authorizers: list[Authorizer] = field(default_factory=list)
@@ -138,13 +149,20 @@ class Config:
     whole_process: bool = False
     notes: list[str] = field(default_factory=list)
     service_resolver: ServiceResolver = DNS
+    aggregation: AggregationConfig = field(default_factory=AggregationConfig)
     clock: Clock = field(default_factory=SystemClock)
+
+    @property
+    def garbage_collection(self) -> bool:
+        """Whether a garbage collector is to work here or elsewhere, so that its finalizers are set."""
+        return any(controller.name == garbage_collector.DESCRIPTOR.name for controller in self.controllers)
 
     def complete(self) -> CompletedConfig:
         """Check and freeze.
 
         Raises:
-            ConfigError: two resources under one name, one that nobody answers, a certificate without its key.
+            ConfigError: two resources under one name, one that nobody answers, RBAC without roles, a certificate
+                without its key.
         """
         _check_unique("resource", [str(resource.gr) for resource in self.resources])
         own = [resource.key_prefix for resource in self.resources if resource.stored and resource.stored_group is None]
@@ -153,17 +171,34 @@ class Config:
         unanswered = sorted(set(_calls_of(self.resources)) - {call.key for call in self.calls})
         if unanswered:
             raise ConfigError(f"nobody answers {', '.join(map(str, unanswered))}: add to calls, or leave the kind out")
+        missing = sorted(ROLE_KINDS - {resource.gr for resource in self.resources})
+        if missing and RBAC in (self.authorization_modes or ()):
+            raise ConfigError(f"authorization_modes has {RBAC}, which needs {', '.join(map(str, missing))}")
         _check_unique("admission plugin", [plugin.name for plugin in self.admission])
         _check_unique("controller", [controller.name for controller in self.controllers])
         if bool(self.cert_file) != bool(self.key_file):
             raise ConfigError("cert_file and key_file must be given together")
+        if bool(self.aggregation.proxy_cert_file) != bool(self.aggregation.proxy_key_file):
+            raise ConfigError("aggregation: proxy_cert_file and proxy_key_file must be given together")
         if not self.prefix.endswith(b"/"):
             raise ConfigError(f"prefix must end in a slash, is {self.prefix!r}")
         return CompletedConfig.freeze(self)
 
+    @property
+    def serves_roles(self) -> bool:
+        """Whether there are roles to go by."""
+        return ROLE_KINDS.issubset({resource.gr for resource in self.resources})
+
 
 class CompletedConfig(Frozen, Config):
     """``Config`` checked and frozen; made by ``Config.complete`` alone."""
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The authorization modes in effect."""
+        if self.authorization_modes is not None:
+            return self.authorization_modes
+        return (RBAC,) if self.serves_roles else ()
 
 
 def config_of(options: GenericOptions) -> Config:
@@ -201,12 +236,19 @@ def config_of(options: GenericOptions) -> Config:
         oidc_ca_file=options.oidc.ca_file,
         token_webhook=token_webhook_config(authentication),
         service_accounts=service_account_config(options.service_accounts),
-        authorization_modes=options.authorization.authorization_mode,
-        resources=[_adapted(resource, options) for resource in BUILTIN if f"resources.{resource.plural}" in toggles.on],
+        authorization_modes=options.authorization.authorization_mode or None,
+        resources=[_adapted(kind, options) for kind in options.kinds()],
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         admission=[plugin for plugin in ORDERED if toggle_of(plugin.name) in toggles.on],
         admission_config_file=options.admission.admission_control_config_file,
+        controllers=[c for c in builtin_controllers.BUILTIN if controller_toggle(c.name) in toggles.on],
         run_controllers=options.controllers.enabled,
+        aggregation=AggregationConfig(
+            proxy_cert_file=options.aggregation.proxy_client_cert_file,
+            proxy_key_file=options.aggregation.proxy_client_key_file,
+            reject_redirects=options.aggregation.reject_forwarding_redirect,
+            probes=options.aggregation.probes(by_default=options.controllers.enabled),
+        ),
         request_seconds=requests.request_timeout,
         min_watch_seconds=float(requests.min_request_timeout),
         reading_requests=requests.max_requests_inflight,

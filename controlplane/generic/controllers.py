@@ -18,15 +18,17 @@ from controlplane.apiserver.server.hooks import HookContext
 from controlplane.client.api import APIClient
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
+from controlplane.controllers.core import NAMESPACES
 from controlplane.controllers.descriptor import DISCOVERY_RULES, ControllerContext, ControllerDescriptor
+from controlplane.controllers.garbage_collector import GarbageCollector
 from controlplane.controllers.keys import ControllerKeys
-from controlplane.controllers.system_namespaces.controller import NAMESPACES, SYSTEM_NAMESPACES
+from controlplane.controllers.system_namespaces.controller import SYSTEM_NAMESPACES
 from controlplane.generic.config import CompletedConfig
 from controlplane.reconcile.informers import InformerSet
 from controlplane.reconcile.leader import LeaderElector
 from controlplane.reconcile.manager import Manager
 
-__all__ = ["SERVER_USER", "ControllerHost", "controller_grants", "service_account"]
+__all__ = ["SERVER_USER", "ControllerHost", "controller_rules", "served_resources", "service_account"]
 
 LEASES = GVR("coordination.k8s.io", "v1", "leases")
 LEADER = Key("kube-system", "kube-controller-manager")
@@ -47,31 +49,34 @@ def served_resources(config: CompletedConfig) -> frozenset[GroupResource]:
     return frozenset(built_in | {kind.resource.gr for source in config.sources for kind in source.kinds})
 
 
-def selected(config: CompletedConfig, keys: ControllerKeys | None = None) -> list[ControllerDescriptor]:
-    """The controllers that run: what they need is served, they are the server's own or wanted, and, where ``keys`` are
-    given, can work with these."""
+def wanted(config: CompletedConfig) -> list[ControllerDescriptor]:
+    """The controllers that run here or may run in another process: what they need is served."""
     served = served_resources(config)
+    return [descriptor for descriptor in config.controllers if served.issuperset(descriptor.needs)]
+
+
+def selected(config: CompletedConfig, keys: ControllerKeys | None = None) -> list[ControllerDescriptor]:
+    """The controllers that run here: they are the server's own or to run in its process, and, where ``keys`` are
+    given, can work with these."""
     return [
         descriptor
-        for descriptor in config.controllers
-        if served.issuperset(descriptor.needs)
-        and (descriptor.in_server or config.run_controllers)
-        and (keys is None or descriptor.usable(keys))
+        for descriptor in wanted(config)
+        if (descriptor.in_server or config.run_controllers) and (keys is None or descriptor.usable(keys))
     ]
 
 
-def controller_grants(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
-    """What the controllers that run may do, by user name."""
-    grants: dict[str, tuple[PolicyRule, ...]] = {}
-    for descriptor in selected(config):
+def controller_rules(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
+    """What the controllers may do, by account: also those that another process runs."""
+    rules: dict[str, tuple[PolicyRule, ...]] = {}
+    for descriptor in wanted(config):
         if descriptor.account:  # several controllers may share one
-            user = service_account(descriptor.account).name
-            grants[user] = (*grants.get(user, DISCOVERY_RULES), *descriptor.rules)
-    return grants
+            rules[descriptor.account] = (*rules.get(descriptor.account, DISCOVERY_RULES), *descriptor.rules)
+    return rules
 
 
 class ControllerHost:
-    """Builds the controllers at once, runs them when the server has begun to listen.
+    """Builds the controllers at once, runs them when the server has begun to listen. ``collector``: the garbage
+    collector, if it is among them.
 
     ``shared_store``: other servers may be on the same store, so those that are not the server's own run where the
     leader is.
@@ -83,8 +88,11 @@ class ControllerHost:
         loopback: Callable[[UserInfo], LoopbackClient],
         keys: ControllerKeys,
         *,
+        allowed: asyncio.Event,
         shared_store: bool,
     ) -> None:
+        """``allowed``: set once the controllers have their roles."""
+        self._allowed = allowed
         descriptors = selected(config, keys)
         users = {d.name: SERVER_USER if d.in_server else service_account(d.account) for d in descriptors}
         self._informers = InformerSet(loopback(SERVER_USER), clock=config.clock)
@@ -102,9 +110,12 @@ class ControllerHost:
             keys=keys,
             clock=config.clock,
         )
+        self.collector: GarbageCollector | None = None
         for descriptor in descriptors:
-            elected = elector is not None and not descriptor.in_server
-            self._manager.add(descriptor.build(context), leader_elected=elected)
+            controller = descriptor.build(context)
+            if isinstance(controller, GarbageCollector):
+                self.collector = controller
+            self._manager.add(controller, leader_elected=elector is not None and not descriptor.in_server)
         self._watch_system_namespaces(descriptors)
 
     def ready_check(self) -> HealthCheck:
@@ -112,7 +123,9 @@ class ControllerHost:
         return HealthCheck("informer-sync", self._why_not_ready)
 
     async def start(self, context: HookContext) -> None:
-        """The post-start hook: done once the namespaces that every client counts on are there."""
+        """The post-start hook: done once the namespaces that every client counts on are there. The controllers begin
+        once they may work."""
+        await self._allowed.wait()
         context.start(self._manager.run(), name="controllers")
         await self._namespaces_exist.wait()
 

@@ -6,10 +6,17 @@ A program with more to say subclasses ``GenericOptions`` and adds fields or grou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from controlplane.apiextensions.definition.resource import DEFINITIONS
+from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
+from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
+from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
+from controlplane.apis.rbac.rules import GROUP as RBAC_GROUP
 from controlplane.apiserver.options import (
+    RBAC,
+    AggregationOptions,
     AuthenticationOptions,
     AuthorizationOptions,
     LogOptions,
@@ -21,6 +28,9 @@ from controlplane.apiserver.options import (
     StorageOptions,
 )
 from controlplane.base.options import Duration, OptionGroup, Problem, group, option
+from controlplane.generic.controller_options import CONTROLLER_TOGGLES, ControllerOptions
+from controlplane.generic.feature_gates import feature_gate_problems
+from controlplane.generic.runtime_config import RuntimeConfig, runtime_config_problems
 from controlplane.generic.toggles import Resolved, Toggle, resolve, toggle_problems
 from controlplane.plugins.admission.api import AdmissionPlugin
 from controlplane.plugins.builtin import ORDERED
@@ -47,6 +57,7 @@ class ResourceOptions(OptionGroup):
     certificatesigningrequests: bool | None = option(
         None, description="serve certificatesigningrequests (default true)"
     )
+    rbac: bool | None = option(None, description="serve roles and bindings of all four kinds (default true)")
     roles: bool | None = option(None, description="serve roles (default true)")
     rolebindings: bool | None = option(None, description="serve rolebindings (default true)")
     clusterroles: bool | None = option(None, description="serve clusterroles (default true)")
@@ -104,6 +115,12 @@ class AdmissionOptions(OptionGroup):
     certificate_subject_restriction: bool | None = option(
         None, description="run CertificateSubjectRestriction (default true)"
     )
+    mutating_admission_policy: bool | None = option(None, description="run MutatingAdmissionPolicy (default true)")
+    mutating_admission_webhook: bool | None = option(None, description="run MutatingAdmissionWebhook (default true)")
+    validating_admission_policy: bool | None = option(None, description="run ValidatingAdmissionPolicy (default true)")
+    validating_admission_webhook: bool | None = option(
+        None, description="run ValidatingAdmissionWebhook (default true)"
+    )
     resource_quota: bool | None = option(None, description="run ResourceQuota (default true)")
     always_deny: bool | None = option(None, description="run AlwaysDeny (default false)")
 
@@ -142,21 +159,23 @@ def toggle_of(name: str) -> str:
     return f"admission.{_field(name)}"
 
 
-class ControllerOptions(OptionGroup):
-    """Which loops run in the server's process."""
+_NAMESPACES = "resources.namespaces"
+_RBAC = "resources.rbac"
 
-    enabled: bool = option(
-        True, description="run the controller manager's controllers; the server's own loops run in any case"
+
+def _needs(resource: Resource) -> tuple[str, ...]:
+    return (
+        *((_NAMESPACES,) if resource.namespaced else ()),
+        *((_RBAC,) if resource.group == RBAC_GROUP else ()),
     )
 
 
-_NAMESPACES = "resources.namespaces"
-
 TOGGLES = (
     Toggle(_NAMESPACES),
+    Toggle(_RBAC),
     *(
-        Toggle(f"resources.{plural}", needs=(_NAMESPACES,) if namespaced else ())
-        for plural, namespaced in {resource.plural: resource.namespaced for resource in BUILTIN}.items()
+        Toggle(f"resources.{plural}", needs=needs)
+        for plural, needs in {resource.plural: _needs(resource) for resource in BUILTIN}.items()
         if plural != "namespaces"
     ),
     Toggle("resources.customresourcedefinitions"),
@@ -164,11 +183,17 @@ TOGGLES = (
         Toggle(toggle_of(plugin.name), tuple(f"resources.{name.partition('.')[0]}" for name in plugin.requires))
         for plugin in ORDERED
     ),
+    *CONTROLLER_TOGGLES,
 )
 """Each after what it needs: what is in namespaces needs them. Resources of one name in two groups share one."""
 
+ROLES_NEED = tuple(f"resources.{kind.plural}" for kind in (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS))
+"""What the mode RBAC cannot be without."""
+
 
 _PLUGINS = {toggle_of(plugin.name): plugin for plugin in ORDERED}
+
+_KINDS: tuple[Resource, ...] = (*BUILTIN, DEFINITIONS)
 
 
 class GenericOptions(OptionGroup):
@@ -181,11 +206,23 @@ class GenericOptions(OptionGroup):
     request_headers: RequestHeaderOptions = group(RequestHeaderOptions)
     service_accounts: ServiceAccountOptions = group(ServiceAccountOptions)
     authorization: AuthorizationOptions = group(AuthorizationOptions)
+    aggregation: AggregationOptions = group(AggregationOptions)
     requests: RequestOptions = group(RequestOptions)
     resources: ResourceOptions = group(ResourceOptions)
     admission: AdmissionOptions = group(AdmissionOptions)
     controllers: ControllerOptions = group(ControllerOptions)
     logs: LogOptions = group(LogOptions)
+    runtime_config: Mapping[str, str] = option(
+        {},
+        flag="runtime-config",
+        description="what is served, by group/version=BOOL, group/version/resource=BOOL, api/all=BOOL, api/ga=BOOL, "
+        "api/beta=BOOL, api/alpha=BOOL; a --resources flag decides before it",
+    )
+    feature_gates: Mapping[str, str] = option(
+        {},
+        flag="feature-gates",
+        description="Kubernetes' feature gates as name=BOOL; each is known at what this server does, and refused else",
+    )
     event_ttl: Duration = option(
         3600.0, flag="event-ttl", ge=0, description="how long an event is kept after its last write; 0 is forever"
     )
@@ -202,19 +239,44 @@ class GenericOptions(OptionGroup):
 
     def toggles(self) -> Resolved:
         """Which of the booleans with requirements are on."""
-        return resolve(TOGGLES, self._given)
+        return resolve(TOGGLES, self.given())
 
     def problems(self) -> Iterator[Problem]:
-        yield from toggle_problems(TOGGLES, self._given)
+        yield from toggle_problems(TOGGLES, self.given())
+        for why in runtime_config_problems(self.runtime_config, _KINDS):
+            yield Problem("runtime_config", why)
+        for why in feature_gate_problems(self.feature_gates):
+            yield Problem("feature_gates", why)
+        missing = [path for path in ROLES_NEED if path not in self.toggles().on]
+        if missing and RBAC in self.authorization.authorization_mode:
+            yield Problem("authorization.authorization_mode", f"{RBAC} needs --{missing[0]}, which is off")
         if self.authentication.authentication_config and self.oidc.issuer_url:
             yield Problem(
                 "authentication.authentication_config",
                 "--authentication-config and the --oidc- flags exclude each other: put the issuer into the file",
             )
 
-    def _given(self, path: str) -> bool | None:
-        if path in _PLUGINS:
-            return self.admission.given(_PLUGINS[path])
-        owner, name = path.split(".")
-        value: bool | None = getattr(getattr(self, owner), name)
-        return value
+    def kinds(self) -> list[Resource]:
+        """The built-in kinds that are served, in the versions that are."""
+        on, runtime = self.toggles().on, RuntimeConfig(self.runtime_config)
+        served = [kind for kind in BUILTIN if f"resources.{kind.plural}" in on]
+        asked = {kind.plural for kind in served if getattr(self.resources, kind.plural) is not None}
+        return [
+            kind if kind.plural in asked else runtime.narrowed(kind)
+            for kind in served
+            if kind.plural in asked or runtime.serves(kind)
+        ]
+
+    def given(self) -> Callable[[str], bool | None]:
+        """What was said of a boolean, by its path: its own option, or for a kind what --runtime-config makes of it."""
+        runtime = RuntimeConfig(self.runtime_config)
+        not_configured = {k.plural for k in _KINDS} - {k.plural for k in _KINDS if runtime.serves(k)}
+
+        def given(path: str) -> bool | None:
+            if path in _PLUGINS:
+                return self.admission.given(_PLUGINS[path])
+            owner, name = path.split(".")
+            value: bool | None = getattr(getattr(self, owner), name)
+            return False if value is None and owner == "resources" and name in not_configured else value
+
+        return given

@@ -15,8 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from controlplane.apimachinery.identity import Obj
+from controlplane.aggregator.aggregator import Aggregator
+from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.user import UserInfo
+from controlplane.apis.apiregistration.apiservices import API_SERVICES
 from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.serviceaccounts.documents import IssuerDocuments
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
@@ -25,6 +27,7 @@ from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.openapi.handler import OpenAPI
+from controlplane.apiserver.options import RBAC
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
 from controlplane.apiserver.registry.table import TableHolder, build_table
@@ -43,11 +46,13 @@ from controlplane.base.values import dataclass
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request_info import RequestInfo
 from controlplane.client.webhook import WebhookTransport
-from controlplane.generic.access import build_authorizer
+from controlplane.controllers import garbage_collector
+from controlplane.controllers.garbage_collector.graph import Graph
+from controlplane.generic.access import build_access, policy_of
 from controlplane.generic.admission import read_admission_configuration
 from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
-from controlplane.generic.controllers import SERVER_USER, ControllerHost
+from controlplane.generic.controllers import SERVER_USER, ControllerHost, selected
 from controlplane.generic.credentials import (
     KeysDiffer,
     check_fingerprints,
@@ -56,9 +61,11 @@ from controlplane.generic.credentials import (
     serves_accounts,
     write_admin_kubeconfig,
 )
+from controlplane.generic.debug import graph_route
 from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
+from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_true
 from controlplane.plugins.calls.api import CallServices
 from controlplane.storage.api import Storage
 from controlplane.storage.cache.mirror import Mirror
@@ -191,21 +198,33 @@ class ControlPlane:
         services = SourceServices(
             mirror=parts.mirror,
             tables=self.tables,
-            registry=RegistrySettings(clock=config.clock),
+            registry=RegistrySettings(clock=config.clock, garbage_collection=config.garbage_collection),
             webhooks=self.webhooks,
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
         )
         self._sources: list[Source] = [source.start(services) for source in config.sources]
+        self.aggregator = self._aggregation(services)
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
+        self._access = build_access(config, parts.mirror)
         self.server = self._server()
+        self._roles_made = asyncio.Event()
+        if RBAC in config.modes:
+            self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
+        else:
+            self._roles_made.set()
         self._controllers = ControllerHost(
             config,
             self.server.loopback,
             parts.identities.controller_keys,
+            allowed=self._roles_made,
             shared_store=parts.kv.revision_nowait() is None,
         )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
+        if self.aggregator is not None:
+            self.server.add_live_check(self.aggregator.check())
+            for name, hook in self.aggregator.hooks():
+                self.server.hooks.add_post_start(name, hook, by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
         if config.openapi_prewarm:
             self.server.hooks.add_post_start("openapi-prewarm", self._prewarm_openapi, by=__name__)
@@ -220,18 +239,36 @@ class ControlPlane:
         return self.server.loopback(user)
 
     async def close_sources(self) -> None:
-        """Stop what follows the store: admission's indexes, and what changes the table. Idempotent."""
+        """Stop what follows the store: indexes, and what changes the table. Idempotent."""
+        self._access.index.close()
         self._admission.close()
         while self._sources:
             await self._sources.pop().close()
+        if self.aggregator is not None:
+            await self.aggregator.close()
 
     def prepare(self) -> PreparedControlPlane:
         """Close routes, hooks and health checks. Once."""
         return PreparedControlPlane(self, self.server.prepare(), self._parts)
 
+    def _aggregation(self, services: SourceServices) -> Aggregator | None:
+        """Speaking for others, where there are API services to say for whom."""
+        config = self.config
+        if all(resource.gr != API_SERVICES.gr for resource in config.resources):
+            return None
+        aggregator = Aggregator(
+            config.aggregation,
+            services,
+            resolver=config.service_resolver,
+            priorities=config.group_priorities,
+            user=SERVER_USER,
+        )
+        self._sources.append(aggregator.source)
+        return aggregator
+
     def _server(self) -> Server:
         config, parts = self.config, self._parts
-        authorizer = build_authorizer(config)
+        authorizer = self._access.authorizer
         self._admission = admission = build_chain(
             config.admission,
             PluginServices(
@@ -259,8 +296,10 @@ class ControlPlane:
             admission=admission,
             authorizer=authorizer,
             calls={call.key: call.build(calls) for call in config.calls},
+            guards=self._access.guards,
             clock=config.clock,
             min_request_timeout_seconds=config.min_watch_seconds,
+            garbage_collection=config.garbage_collection,
             sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
@@ -277,9 +316,10 @@ class ControlPlane:
                 serves=self._serves,
                 complete_sources=lambda: self.tables.complete,
                 catch_up=self._catch_up,
+                elsewhere=discovery.elsewhere,
                 tls=parts.identities.credentials.tls.context,
                 filters=config.filters,
-                routes=[*config.routes, *openapi_routes(openapi), *self._issuer_routes()],
+                routes=[*config.routes, *openapi_routes(openapi), *self._issuer_routes(), *self._debug_routes()],
                 live_checks=[store],
                 ready_checks=[store._replace(name="etcd-readiness")],
                 version=config.version,
@@ -313,6 +353,13 @@ class ControlPlane:
         address = self.url.removeprefix("https://")
         return issuer_routes(IssuerDocuments(config.service_accounts, issuer, address=lambda: address))
 
+    def _debug_routes(self) -> list[Route]:
+        """Of what runs in this process."""
+        if all(descriptor.name != garbage_collector.DESCRIPTOR.name for descriptor in selected(self.config)):
+            return []
+        empty = Graph()
+        return [graph_route(lambda: c.observer.graph if (c := self._controllers.collector) is not None else empty)]
+
     def _storage_of(self, group: str, plural: str) -> Storage | None:
         return self.tables.current.storage_of(group, plural)
 
@@ -324,10 +371,27 @@ class ControlPlane:
         return caught_up
 
     def _serves(self, info: RequestInfo) -> bool:
+        remote = self.tables.current.remotes.get(GroupVersion(info.group, info.version))
+        if remote is not None:
+            return remote.has(info.resource)
         served = self.tables.current.lookup(info.group, info.version, info.resource)
         return served is not None and (
             not info.subresource or served.resource.subresource(info.subresource) is not None
         )
+
+    async def make_roles(self) -> None:
+        """Make the roles and bindings that every server has, where they are missing or lack something; nothing where
+        roles are not served.
+
+        Raises:
+            APIError, ClientError, TimeoutError: it has not worked for half a minute.
+        """
+        if RBAC in self.config.modes:
+            await make_policy_true(policy_of(self.config), self.loopback(SERVER_USER), self.config.clock)
+
+    async def _make_roles(self, _context: HookContext) -> None:
+        await self.make_roles()
+        self._roles_made.set()
 
     async def _watch_storage(self, context: HookContext) -> None:
         """A mirror that has failed is no longer true: the server ends rather than serve it."""

@@ -16,7 +16,11 @@ from controlplane.plugins.admission import (
     service_account,
 )
 from controlplane.plugins.admission.api import AdmissionPlugin
+from controlplane.plugins.admission.policies import mutating as mutating_policies
+from controlplane.plugins.admission.policies import validating as validating_policies
 from controlplane.plugins.admission.quota import plugin as resource_quota
+from controlplane.plugins.admission.webhooks import mutating as mutating_webhooks
+from controlplane.plugins.admission.webhooks import validating as validating_webhooks
 
 __all__ = ["ORDERED"]
 
@@ -29,6 +33,10 @@ ORDERED: tuple[AdmissionPlugin, ...] = (
     certificates.APPROVAL,
     certificates.SIGNING,
     certificates.SUBJECT_RESTRICTION,
+    mutating_policies.PLUGIN,
+    mutating_webhooks.PLUGIN,
+    validating_policies.PLUGIN,
+    validating_webhooks.PLUGIN,
     resource_quota.PLUGIN,
     always.ALWAYS_DENY,
 )

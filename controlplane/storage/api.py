@@ -198,6 +198,13 @@ class Storage(Protocol):
     async def decode(self, entry: Entry, version: str) -> Obj:
         """A fresh object, the caller's to change, in a served version, ``metadata.resourceVersion`` set."""
 
+    async def converted(self, obj: Obj, version: str) -> Obj:
+        """An object of any served version in another one; it may share parts with ``obj``.
+
+        Raises:
+            ConversionFailed.
+        """
+
     async def create(self, key: Key, obj: Obj, *, ttl_seconds: int = 0) -> Entry:
         """Store a new object (given in any version of the resource; stored in the storage version).
 

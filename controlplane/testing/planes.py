@@ -27,7 +27,8 @@ from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
 from controlplane.controllers import root_ca, service_accounts
-from controlplane.controllers.system_namespaces.controller import NAMESPACES, SYSTEM_NAMESPACES
+from controlplane.controllers.core import NAMESPACES
+from controlplane.controllers.system_namespaces.controller import SYSTEM_NAMESPACES
 from controlplane.generic.config import Config, config_of
 from controlplane.generic.options import GenericOptions
 from controlplane.generic.server import ControlPlane, RunningControlPlane, open_plane
@@ -76,6 +77,7 @@ class Plane:
         plane = self.control_plane
         if plane.tables.current.storage_of("", "namespaces") is None:
             await _erase(plane.kv, plane.config.prefix)
+            await plane.make_roles()
             return
         namespaces = ResourceClient(self.client(), NAMESPACES, namespaced=False)
         listed = await namespaces.list()
@@ -86,6 +88,7 @@ class Plane:
                 event = await anext(events)
                 if event.type == "ADDED":
                     missing.discard(event.object["metadata"]["name"])
+        await plane.make_roles()
 
 
 async def _erase(kv: KV, prefix: bytes) -> None:

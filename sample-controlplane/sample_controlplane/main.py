@@ -1,6 +1,9 @@
 """The sample control plane: what a program is that composes one by public calls only.
 
 sample-controlplane [flags]                  serve
+sample-controlplane explain [flags]          what would be served and run, and why (--output json)
+sample-controlplane controllers [flags]      controllers alone, against any server (--kubeconfig)
+sample-controlplane why OBJECT [flags]       what blocks an object's deletion (--kubeconfig)
 sample-controlplane store check PATH         examine an embedded store
 sample-controlplane store backup PATH TO     copy one, also while it is served
 sample-controlplane store restore FROM PATH  put a copy back
@@ -24,6 +27,18 @@ def run(argv: list[str]) -> int:
         from sample_controlplane.store import store_command
 
         return store_command(argv[1:], program=PROGRAM)
+    if argv[:1] == ["controllers"]:
+        from controlplane.generic.manager_command import manager_command
+
+        return manager_command(argv[1:], program=f"{PROGRAM} controllers", usage=__doc__ or "")
+    if argv[:1] == ["why"]:
+        from controlplane.generic.why_command import why_command
+
+        return why_command(argv[1:], program=f"{PROGRAM} why")
+    if argv[:1] == ["explain"]:
+        from controlplane.generic.explain import explain_command
+
+        return explain_command(SampleOptions, argv[1:], program=f"{PROGRAM} explain", usage=__doc__ or "")
     return serve_command(SampleOptions, argv, program=PROGRAM, usage=__doc__ or "")
 
 

@@ -39,6 +39,7 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "openapi": bench_openapi.openapi,
     "expressions": bench_cel.expressions,
     "definitions": rows_crds.definitions,
+    "many-definitions": rows_crds.many_definitions,
     "checking": rows_crds.checking,
     "deletions": rows_controllers.deletions,
     "idle-memory": rows_size.idle_memory,
@@ -46,7 +47,7 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }
-SCALING = frozenset({"readiness", "openapi", "deletions", "definitions", "checking", "reference"})
+SCALING = frozenset({"readiness", "openapi", "deletions", "definitions", "many-definitions", "checking", "reference"})
 """Those that have rows which scale."""
 
 

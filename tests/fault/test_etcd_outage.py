@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.processes import Plane, binary, sample_plane
+from tests.processes import NO_CONTROLLERS, Plane, binary, sample_plane
 
 pytestmark = [pytest.mark.etcd, pytest.mark.timeout(300)]
 PATH = "/api/v1/namespaces/default/configmaps"
@@ -133,7 +133,7 @@ def test_another_servers_keys_are_refused(etcd: Any, tmp_path: Path) -> None:
 
 
 def test_outage_under_load(etcd: Any, tmp_path: Path) -> None:
-    with sample_plane(tmp_path, store=f"etcd:{etcd.endpoint}") as plane:
+    with sample_plane(tmp_path, store=f"etcd:{etcd.endpoint}", flags=NO_CONTROLLERS) as plane:
         acknowledged: set[str] = set()
         codes: dict[int, int] = {}
         stop = threading.Event()
@@ -186,7 +186,7 @@ def test_compacted_past_the_mirror_while_disconnected(etcd: Any, tmp_path: Path)
     shared = (f"--cert-dir={tmp_path / 'shared-certs'}",)
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    with sample_plane(tmp_path / "a", store=store, flags=shared) as cut_off:
+    with sample_plane(tmp_path / "a", store=store, flags=(*shared, *NO_CONTROLLERS)) as cut_off:
         watcher = Watcher(cut_off)
         watcher.start()
         assert watcher.listed.wait(20)
@@ -195,7 +195,7 @@ def test_compacted_past_the_mirror_while_disconnected(etcd: Any, tmp_path: Path)
         cut_off.process.send_signal(signal.SIGSTOP)
         asyncio.run(etcd.kill())  # what it had been sent is gone with the connection
         asyncio.run(etcd.start())
-        with sample_plane(tmp_path / "b", store=store, flags=shared) as other:
+        with sample_plane(tmp_path / "b", store=store, flags=(*shared, *NO_CONTROLLERS)) as other:
             for index in range(20):
                 assert other.request("POST", PATH, body(f"meanwhile-{index}")).status == 201
             assert other.request("DELETE", f"{PATH}/before").status == 200

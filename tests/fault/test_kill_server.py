@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import LONG
-from tests.processes import Plane, sample_plane
+from tests.processes import NO_CONTROLLERS, Plane, sample_plane
 
 ROUNDS = 20 if LONG else 3
 PATH = "/api/v1/namespaces/default/configmaps"
@@ -83,7 +83,7 @@ def test_nothing_acknowledged_is_lost_and_watches_resume(tmp_path: Path) -> None
     seen: list[tuple[str, str, int]] = []
     version = "0"
     for round_ in range(ROUNDS):
-        with sample_plane(tmp_path) as plane:
+        with sample_plane(tmp_path, flags=NO_CONTROLLERS) as plane:
             listed = plane.request("GET", PATH).json()
             stored = {item["metadata"]["name"]: int(item["data"]["value"]) for item in listed["items"]}
             for name, value in told.written.items():
@@ -109,7 +109,7 @@ def test_nothing_acknowledged_is_lost_and_watches_resume(tmp_path: Path) -> None
         assert checked.returncode == 0, checked.stdout + checked.stderr
     revisions = [revision for _, _, revision in seen]
     assert revisions == sorted(set(revisions)), "each event once, in order, over all restarts"
-    with sample_plane(tmp_path) as plane:
+    with sample_plane(tmp_path, flags=NO_CONTROLLERS) as plane:
         tail: list[tuple[str, str, int]] = []
         newest = int(plane.request("GET", PATH).json()["metadata"]["resourceVersion"])
         with contextlib.closing(plane.connect()) as connection:

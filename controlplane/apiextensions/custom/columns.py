@@ -5,7 +5,8 @@ Source: kubernetes/apiextensions-apiserver ``pkg/registry/customresource/tableco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from controlplane.apimachinery import meta
@@ -33,12 +34,28 @@ _DEFAULT = (
 
 
 def columns_of(defined: Sequence[Obj]) -> tuple[Column, ...]:
-    """The name, then the columns of a definition's version (its age if it has none)."""
-    return (_NAME, *(_column(one) for one in defined or _DEFAULT))
+    """The name, then the columns of a definition's version (its age if it has none). The first one whose path cannot be
+    read ends them."""
+    return (_NAME, *_columns(defined or _DEFAULT))
 
 
-def _column(defined: Obj) -> Column:
-    path, type_name = defined.get("jsonPath") or "", defined.get("type") or ""
+_PLAIN = re.compile(r"(?:\.[A-Za-z0-9_-]+)+")
+"""Paths that can be read for sure."""
+
+
+def _columns(defined: Sequence[Obj]) -> Iterator[Column]:
+    for one in defined:
+        path = one.get("jsonPath") or ""
+        if not _PLAIN.fullmatch(path):
+            try:
+                JSONPath(path)
+            except JSONPathError:
+                return
+        yield _column(one, path)
+
+
+def _column(defined: Obj, path: str) -> Column:
+    type_name = defined.get("type") or ""
     return Column(
         name=defined.get("name") or "",
         cell=_cell(path, type_name),
@@ -56,10 +73,7 @@ def _cell(path: str, type_name: str) -> Callable[[Obj], Any]:
 
     def cell(obj: Obj) -> Any:
         if not compiled:
-            try:
-                compiled.append(JSONPath(path))
-            except JSONPathError:
-                compiled.append(JSONPath(".metadata.nothing"))  # upstream shows no columns then
+            compiled.append(JSONPath(path))
         found = compiled[0].find(obj)
         return _shown(found[0], type_name) if found else None
 
@@ -74,12 +88,22 @@ def _shown(value: Any, type_name: str) -> Any:
         case "integer":
             return int(value) if is_number else None
         case "number":
-            return value if is_number else None
+            return _as_float(value) if is_number else None
         case "boolean":
             return value if isinstance(value, bool) else None
         case "date":
             return value if isinstance(value, str) else None
     return None
+
+
+def _as_float(value: float) -> float:
+    """What a float makes of a number, without a fraction where it has none."""
+    exact = float(value)
+    return int(exact) if exact.is_integer() and abs(exact) < _EXPONENT else exact
+
+
+_EXPONENT = 1e21
+"""From here on Go writes numbers with an exponent."""
 
 
 def _printed(value: Any) -> Any:

@@ -44,6 +44,7 @@ class Rule:
     message: Program | None = None
     message_error: str = ""
     message_most: int = 0
+    message_uses_old_self: bool = False
     path: str = ""
 
     @property
@@ -113,13 +114,17 @@ def _rule(given: Obj, declared: Declared, environment: Environment) -> Rule:
         rule.error = "cel expression must evaluate to a bool"
         return rule
     rule.program = program
-    rule.uses_old_self = any(isinstance(node, Ident) and node.name == "oldSelf" for node in walk(program.expr))
+    rule.uses_old_self = _uses_old_self(program)
     rule.most = estimate_cost(program.expr, declared.sizes).most
     if given.get("messageExpression"):
         _compile_message(rule, declared, environment)
     if given.get("fieldPath"):
         rule.path = _normalized(given["fieldPath"], declared.schema)
     return rule
+
+
+def _uses_old_self(program: Program) -> bool:
+    return any(isinstance(node, Ident) and node.name == "oldSelf" for node in walk(program.expr))
 
 
 def _compile_message(rule: Rule, declared: Declared, environment: Environment) -> None:
@@ -135,6 +140,7 @@ def _compile_message(rule: Rule, declared: Declared, environment: Environment) -
         rule.message_error = "messageExpression must evaluate to a string"
         return
     rule.message = program
+    rule.message_uses_old_self = _uses_old_self(program)
     rule.message_most = estimate_cost(program.expr, declared.sizes).most
 
 

@@ -5,7 +5,7 @@ Source: kubernetes/apiextensions-apiserver ``pkg/apis/apiextensions/validation/v
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import field
 
 from controlplane.apiextensions.rules.compiled import Rule, each_rule
@@ -27,6 +27,9 @@ _MOST_EXPENSIVE = 4
 
 @dataclass(slots=True)
 class _Total:
+    """``faulty``: the paths of what is left out."""
+
+    faulty: frozenset[str] = frozenset()
     cost: int = 0
     expensive: list[tuple[int, str]] = field(default_factory=list)
 
@@ -47,10 +50,13 @@ class _Place:
     uncorrelated: str = ""
 
 
-def expression_errors(schema: Obj, path: str) -> Iterator[FieldError | None]:
-    """What is wrong with the expressions of a schema that has rules and no other faults; None where there may be a
-    break."""
-    total = _Total()
+def expression_errors(schema: Obj, path: str, faults: Collection[str] = ()) -> Iterator[FieldError | None]:
+    """What is wrong with the expressions of a schema that has rules; None where there may be a break.
+
+    ``faults``: where else it has some. What is declared to expressions there may be wrong, so upstream leaves them out,
+    and those of all schemas around it.
+    """
+    total = _Total(frozenset(around for fault in faults for around in _around(fault)))
     yield from _below(schema, _Place(path, 1), total, is_root=True)
     if total.cost > SCHEMA_LIMIT:
         for _, at in total.expensive:
@@ -58,6 +64,14 @@ def expression_errors(schema: Obj, path: str) -> Iterator[FieldError | None]:
             yield forbidden(at, why)
         what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
         yield forbidden(path, _over_budget(what, total.cost, SCHEMA_LIMIT))
+
+
+def _around(path: str) -> Iterator[str]:
+    """A path and those that it lies in."""
+    yield path
+    for i, char in enumerate(path):
+        if char in ".[":
+            yield path[:i]
 
 
 def _below(schema: Obj, place: _Place, total: _Total, *, is_root: bool = False) -> Iterator[FieldError | None]:
@@ -70,7 +84,8 @@ def _below(schema: Obj, place: _Place, total: _Total, *, is_root: bool = False) 
         if isinstance(given, dict) and has_rules(given):
             embedded = bool(given.get("x-kubernetes-embedded-resource"))
             yield from _below(given, _inside(schema, place, f"{place.path}.{part}"), total, is_root=embedded)
-    declared = declare(schema, is_root=is_root) if schema.get("x-kubernetes-validations") else None
+    judged = schema.get("x-kubernetes-validations") and place.path not in total.faulty
+    declared = declare(schema, is_root=is_root) if judged else None
     if declared is not None:
         yield None
         for i, rule in enumerate(each_rule(declared)):

@@ -7,11 +7,11 @@ Source: kubernetes/apiextensions-apiserver ``pkg/apiserver/schema/cel/validation
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from controlplane.apiextensions.rules.compiled import Rule, compile_rules
+from controlplane.apiextensions.rules.compiled import Rule, compile_rules, each_rule
 from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.correlation import ABSENT, old_item, unchanged
@@ -30,7 +30,7 @@ from controlplane.apimachinery.validation.field import (
 from controlplane.cel.errors import CostExceeded, EvalError
 from controlplane.cel.values import NONE, Optional
 
-__all__ = ["OBJECT_BUDGET", "RULE_LIMIT", "SchemaRules"]
+__all__ = ["OBJECT_BUDGET", "RULE_LIMIT", "SchemaRules", "default_rule_errors"]
 
 RULE_LIMIT = 1_000_000
 """What one evaluation may cost: about a tenth of a second. Upstream's figure."""
@@ -53,13 +53,24 @@ class _Stop(Exception):
 
 
 class SchemaRules:
-    """The rules of a version's schema and of all below it, compiled when the first object comes."""
+    """The rules of a version's schema and of all below it. They are compiled when values reach them, unless all have
+    been before (``compile_steps``)."""
 
     __slots__ = ("_root", "_schema")
 
     def __init__(self, schema: Obj) -> None:
         self._schema = schema
         self._root: _RuleNode | None = None
+
+    def compile_steps(self) -> Iterator[None]:
+        """Compile all rules; there may be a break at each None."""
+        if self._root is None:
+            self._root = _root(self._schema, is_root=True)
+        waiting = [self._root]
+        while waiting:
+            node = waiting.pop()
+            yield from node.compile_steps()
+            waiting += node.inner()
 
     def complete(self, errors: list[FieldError], obj: Obj, old: Obj | None) -> list[FieldError]:
         """The errors that were found so far, and what the object breaks: unless values are not even of their types."""
@@ -77,11 +88,30 @@ class SchemaRules:
 
     def _run(self, obj: Obj, old: Obj | None) -> _Run:
         if self._root is None:
-            self._root = _RuleNode(Node(self._schema, embedded=True), declare(self._schema, is_root=True))
+            self._root = _root(self._schema, is_root=True)
         run = _Run()
         with suppress(_Stop):
             run.value(_Place(None, self._root, "", obj, ABSENT if old is None else old))
         return run
+
+
+def default_rule_errors(schema: Obj, default: Any, path: str, *, is_root: bool) -> list[FieldError]:
+    """What a default in a schema breaks, when it was there before and when it is new.
+
+    ``is_root``: the schema is of a whole object, embedded or not.
+    """
+    root = _root(schema, is_root=is_root)
+    for old in (default, ABSENT):
+        run = _Run(keep_old=False)
+        with suppress(_Stop):
+            run.value(_Place(None, root, path, default, old))
+        if run.found:
+            return run.found
+    return []
+
+
+def _root(schema: Obj, *, is_root: bool) -> _RuleNode:
+    return _RuleNode(Node(schema, embedded=is_root), declare(schema, is_root=is_root))
 
 
 class _RuleNode:
@@ -114,6 +144,27 @@ class _RuleNode:
         if self._rules is None:
             self._rules = [] if self.declared is None else compile_rules(self.declared)
         return self._rules
+
+    def compile_steps(self) -> Iterator[None]:
+        """Compile the schema's own rules; there may be a break at each None."""
+        if self._rules is None and self.declared is not None:
+            rules = []
+            for rule in each_rule(self.declared):
+                rules.append(rule)
+                yield None
+            self._rules = rules
+
+    def inner(self) -> Iterator[_RuleNode]:
+        """The nodes right below that have rules, or have some below."""
+        found = [self.child(name) for name in self.node.properties]
+        for node in (*found, self.items, self._other_fields()):
+            if node is not None:
+                yield node
+
+    @property
+    def knows_old_self(self) -> bool:
+        """Whether there is an oldSelf for messages: only where a rule asks for it."""
+        return any(rule.uses_old_self for rule in self.rules)
 
     def child(self, name: str) -> _RuleNode | None:
         """Of a field; None if there are no rules below."""
@@ -164,12 +215,13 @@ class _Place:
 
 
 class _Run:
-    """One object's evaluation."""
+    """One object's evaluation. ``keep_old``: what has not changed may go on breaking rules."""
 
-    __slots__ = ("budget", "found", "let_off")
+    __slots__ = ("budget", "found", "keep_old", "let_off")
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_old: bool = True) -> None:
         self.budget = OBJECT_BUDGET
+        self.keep_old = keep_old
         self.found: list[FieldError] = []
         self.let_off: list[FieldError] = []
 
@@ -190,7 +242,8 @@ class _Run:
                 below = node.child(name)
                 if below is None:
                     continue
-                before = old.get(name, ABSENT) if type(old) is dict else ABSENT
+                before = old.get(name) if type(old) is dict else None
+                before = ABSENT if before is None else before  # null is no old value
                 path = f"{place.path}[{name}]"
                 if name in node.node.properties:
                     path = f"{place.path}.{name}" if place.path else name
@@ -226,19 +279,22 @@ class _Run:
             return
         at = path
         if rule.path:
-            joint = "" if rule.path.startswith("[") else "."
-            at = rule.path if path == "<nil>" else f"{path}{joint}{rule.path}"
-        message = self._message(rule, at, kind, own, before)
+            at = rule.path if path == "<nil>" else f"{path}.{rule.path}"  # even before a bracket
+        message = self._message(rule, at, own, before, place)
         given = OMITTED if kind in ("object", "array") else value
-        kept = not rule.uses_old_self and place.unchanged()
+        kept = self.keep_old and not rule.uses_old_self and place.unchanged()
         (self.let_off if kept else self.found).append(_violation(rule.given.get("reason"), at, given, message))
 
-    def _message(self, rule: Rule, path: str, kind: str, value: Any, before: Any) -> str:
+    def _message(self, rule: Rule, path: str, value: Any, before: Any, place: _Place) -> str:
         given = (rule.given.get("message") or "").strip()
         default = given or f"failed rule: {rule.given['rule'].strip()}"
         if rule.message is None:
             return default
-        source = rule.given["messageExpression"]
+        if rule.message_uses_old_self and (
+            place.old is ABSENT or rule.optional_old_self or not place.node.knows_old_self
+        ):
+            return default  # upstream gives messages the plain old value, which is no optional, so they fail
+        kind, source = place.node.node.schema.get("type") or "", rule.given["messageExpression"]
         try:
             text, cost = rule.message.run(RULE_LIMIT, value, before)
         except CostExceeded:

@@ -31,6 +31,7 @@ def coerce_embedded(value: Any, node: Node | None, path: str, unknown: list[str]
         for key, item in value.items():
             if type(item) is dict or type(item) is list:
                 at = f"{path}.{key}" if path else key
+                at = at if key in node.properties else f"{path}[{key}]"
                 error = coerce_embedded(item, node.child(key), at, unknown)
                 if error is not None:
                     return error

@@ -19,7 +19,11 @@ from controlplane.apimachinery.schema.normalize import prune
 from controlplane.apimachinery.validation.field import ENOUGH_ERRORS, FieldError, invalid
 from controlplane.base.values import dataclass
 
-__all__ = ["default_errors", "default_findings", "has_unpruned_defaults"]
+__all__ = ["RuleCheck", "default_errors", "default_findings", "has_unpruned_defaults"]
+
+RuleCheck = Callable[[Obj, Any, str, bool], list[FieldError]]
+"""What a default breaks of the rules of its schema: schema, default, the default's path, and whether the schema is of a
+whole object."""
 
 _Surround = Callable[[Any], Any]
 """Puts a value where it would stand in the object around it, up to the next root."""
@@ -28,12 +32,14 @@ _Surround = Callable[[Any], Any]
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a schema stands. ``root``: the schema of the object it is in; ``in_meta``: below that object's metadata,
-    kind or apiVersion; ``plain``: parts without defaults; ``pruned``: unknown fields in defaults are wrong."""
+    kind or apiVersion; ``plain``: parts without defaults; ``pruned``: unknown fields in defaults are wrong; ``rules``:
+    how rules are checked, None if there are none."""
 
     root: Obj
     surround: _Surround
     plain: frozenset[int]
     pruned: bool
+    rules: RuleCheck | None
     in_meta: bool = False
 
     def item(self) -> _Place:
@@ -48,19 +54,20 @@ def _new_object(value: Any) -> Any:
 
 
 def default_errors(
-    schema: Obj, path: str, *, pruned: bool = True, plain: frozenset[int] = frozenset()
+    schema: Obj, path: str, *, pruned: bool = True, plain: frozenset[int] = frozenset(), rules: RuleCheck | None = None
 ) -> list[FieldError]:
     """What is wrong with the defaults of a structural schema. ``pruned``: unknown fields are wrong, too. ``plain``: its
-    plain parts (``plain.plain_parts``), which have no defaults."""
-    return [error for error in default_findings(schema, path, pruned=pruned, plain=plain) if error is not None]
+    plain parts (``plain.plain_parts``), which have no defaults. ``rules``: how rules are checked, if it has some."""
+    found = default_findings(schema, path, pruned=pruned, plain=plain, rules=rules)
+    return [error for error in found if error is not None]
 
 
 def default_findings(
-    schema: Obj, path: str, *, pruned: bool = True, plain: frozenset[int] = frozenset()
+    schema: Obj, path: str, *, pruned: bool = True, plain: frozenset[int] = frozenset(), rules: RuleCheck | None = None
 ) -> Iterator[FieldError | None]:
     """The same, with None where there may be a break. Looks no further once enough has been found."""
     count = 0
-    for found in _walk(schema, path, _Place(schema, _new_object, plain, pruned), is_root=True):
+    for found in _walk(schema, path, _Place(schema, _new_object, plain, pruned, rules), is_root=True):
         yield found
         count += found is not None
         if count == ENOUGH_ERRORS:
@@ -71,10 +78,10 @@ def _walk(schema: Obj, path: str, place: _Place, *, is_root: bool = False) -> It
     yield None
     embedded = is_root or bool(schema.get("x-kubernetes-embedded-resource"))
     if embedded:
-        place = _Place(schema, _new_object, place.plain, place.pruned)
+        place = _Place(schema, _new_object, place.plain, place.pruned, place.rules)
     default = schema.get("default")
     if default is not None:
-        yield from _check(schema, default, f"{path}.default", place)
+        yield from _check(schema, default, f"{path}.default", place, is_root=embedded)
     items = schema.get("items")
     if isinstance(items, dict) and id(items) not in place.plain:
         yield from _walk(items, f"{path}.items", place.item())
@@ -84,7 +91,7 @@ def _walk(schema: Obj, path: str, place: _Place, *, is_root: bool = False) -> It
             yield from _walk(inner, f"{path}.properties[{name}]", below)
 
 
-def _check(schema: Obj, default: Any, path: str, place: _Place) -> Iterator[FieldError]:
+def _check(schema: Obj, default: Any, path: str, place: _Place, *, is_root: bool) -> Iterator[FieldError]:
     node = Node(schema)
     copy = loads(dumps(default))
     if place.in_meta:
@@ -92,7 +99,7 @@ def _check(schema: Obj, default: Any, path: str, place: _Place) -> Iterator[Fiel
         fault = coerce_embedded(whole, root, "", [])
         faults = [fault] if fault is not None else root_errors(whole, root)
         if faults:
-            texts = [str(one) for one in faults]
+            texts = list(dict.fromkeys(str(one) for one in faults))
             told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
             yield invalid(path, default, f"must result in valid metadata: {told}")
             return
@@ -108,7 +115,12 @@ def _check(schema: Obj, default: Any, path: str, place: _Place) -> Iterator[Fiel
             yield from faults
             return
     if not checker(node)(default):
-        yield from explain(node, default, prefix=path)
+        faults = explain(node, default, prefix=path)
+        yield from faults
+        if faults:
+            return
+    if place.rules is not None:
+        yield from place.rules(schema, default, path, is_root)
 
 
 def has_unpruned_defaults(schema: Obj) -> bool:

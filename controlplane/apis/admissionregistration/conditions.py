@@ -30,15 +30,25 @@ MATCH_CONDITIONS = array(
 )
 
 
-def validate_match_conditions(conditions: list[Obj], path: str) -> list[FieldError]:
+def validate_match_conditions(conditions: list[Obj], path: str, *, params: bool = False) -> list[FieldError]:
+    """``params``: whether expressions may name parameters."""
+    if not conditions:
+        return []
+    # expressions are not loaded before there is one
+    from controlplane.apis.admissionregistration.expressions import Compiler
+
+    compiler = Compiler(params=params)
     errors: list[FieldError] = []
     if len(conditions) > MOST_CONDITIONS:
         errors.append(too_many(path, len(conditions), MOST_CONDITIONS))
     seen: set[str] = set()
     for i, condition in enumerate(conditions):
         name, at = condition["name"], f"{path}[{i}]"
-        if not condition["expression"].strip():
+        expression = condition["expression"].strip()
+        if not expression:
             errors.append(required(f"{at}.expression"))
+        else:
+            errors += compiler.condition(expression).errors(f"{at}.expression")
         if not name:
             errors.append(required(f"{at}.name"))
             continue

@@ -5,7 +5,7 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 MutatingAdm
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
@@ -22,12 +22,16 @@ from controlplane.apis.admissionregistration.policies import (
     PARAM_KIND_COLUMN,
     POLICY_NUMBERS,
     VARIABLE,
+    policy_compiler,
     validate_expression,
     validate_policy_scope,
     validate_variables,
 )
 from controlplane.apis.changes import count_from_one, counting
 from controlplane.apis.columns import AGE, NAME
+
+if TYPE_CHECKING:
+    from controlplane.apis.admissionregistration.expressions import Compiler
 
 __all__ = ["MUTATING_ADMISSION_POLICIES"]
 
@@ -111,12 +115,13 @@ def _validate(obj: Obj) -> list[FieldError]:
     errors = validate_object_meta(obj["metadata"], namespaced=False, validate_name=name_is_dns_subdomain)
     spec = obj["spec"]
     errors += validate_policy_scope(spec, operations=OPERATIONS)
-    errors += validate_variables(spec.get("variables") or [], "spec.variables")
+    compiler = policy_compiler(spec)
+    errors += validate_variables(spec.get("variables") or [], "spec.variables", compiler)
     mutations = spec.get("mutations") or []
     if not mutations:
         errors.append(required("spec.mutations", "mutations must contain at least one item"))
     for i, mutation in enumerate(mutations):
-        errors += _validate_mutation(mutation, f"spec.mutations[{i}]")
+        errors += _validate_mutation(mutation, f"spec.mutations[{i}]", compiler)
     policy = spec.get("reinvocationPolicy")
     if not policy:
         errors.append(required("spec.reinvocationPolicy"))
@@ -125,7 +130,7 @@ def _validate(obj: Obj) -> list[FieldError]:
     return errors
 
 
-def _validate_mutation(mutation: Obj, path: str) -> list[FieldError]:
+def _validate_mutation(mutation: Obj, path: str, compiler: Compiler) -> list[FieldError]:
     type_ = mutation["patchType"]
     if not type_:
         return [required(f"{path}.patchType")]
@@ -136,7 +141,9 @@ def _validate_mutation(mutation: Obj, path: str) -> list[FieldError]:
     if patch is None:
         errors = [required(f"{path}.{field}", f"must be specified when patchType is {type_}")]
     else:
-        errors = validate_expression(patch.get("expression") or "", f"{path}.{field}.expression")
+        expression, at = patch.get("expression") or "", f"{path}.{field}.expression"
+        errors = validate_expression(expression, at)
+        errors = errors or compiler.mutation(expression, applies=field == "applyConfiguration").errors(at)
     for other in _PATCHES.values():
         if other != field and mutation.get(other) is not None:
             why = f"must not be specified when patchType is {type_}"

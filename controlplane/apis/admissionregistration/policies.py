@@ -1,6 +1,6 @@
 """What policies of both kinds have in common: parameters, variables, what they are for; and their bindings.
 
-Expressions are kept as they are given; here only their presence is looked at.
+Expressions are kept as they are given; that they compile is checked when they are.
 
 Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 policies and bindings.
 """
@@ -8,7 +8,7 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 policies an
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.resource import Column
@@ -24,6 +24,9 @@ from controlplane.apis.admissionregistration.matching import (
 )
 from controlplane.apis.label_selectors import label_selector, validate_label_selector
 
+if TYPE_CHECKING:
+    from controlplane.apis.admissionregistration.expressions import Compiler
+
 __all__ = [
     "BINDING_NUMBERS",
     "FAILURE_POLICY",
@@ -34,6 +37,7 @@ __all__ = [
     "POLICY_NUMBERS",
     "VARIABLE",
     "binding_fields",
+    "policy_compiler",
     "validate_binding_spec",
     "validate_expression",
     "validate_policy_scope",
@@ -127,7 +131,10 @@ def validate_policy_scope(spec: Obj, *, operations: tuple[str, ...] = ()) -> lis
             for operation in rule.get("operations") or ()
             if operations and operation not in operations
         ]
-    return errors + validate_match_conditions(spec.get("matchConditions") or [], "spec.matchConditions")
+    conditions = spec.get("matchConditions") or []
+    return errors + validate_match_conditions(
+        conditions, "spec.matchConditions", params=spec.get("paramKind") is not None
+    )
 
 
 def _validate_param_kind(param_kind: Obj, path: str) -> list[FieldError]:
@@ -158,7 +165,8 @@ def _validate_api_version(api_version: str, path: str) -> list[FieldError]:
     return errors
 
 
-def validate_variables(variables: list[Obj], path: str) -> list[FieldError]:
+def validate_variables(variables: list[Obj], path: str, compiler: Compiler) -> list[FieldError]:
+    """Variables, each of which ``compiler`` knows from then on."""
     errors: list[FieldError] = []
     for i, variable in enumerate(variables):
         name, at = variable["name"], f"{path}[{i}]"
@@ -166,12 +174,23 @@ def validate_variables(variables: list[Obj], path: str) -> list[FieldError]:
             errors.append(required(f"{at}.name", "name is not specified"))
         elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
             errors.append(invalid(f"{at}.name", name, "must be a valid CEL identifier"))
-        errors += validate_expression(variable["expression"], f"{at}.expression")
+        expression = variable["expression"]
+        missing = validate_expression(expression, f"{at}.expression")
+        errors += missing or compiler.add_variable(name, expression).errors(f"{at}.expression")
     return errors
 
 
 def validate_expression(expression: str, path: str) -> list[FieldError]:
+    """Whether there is one."""
     return [] if expression.strip() else [required(path, "expression is not specified")]
+
+
+def policy_compiler(spec: Obj) -> Compiler:
+    """What compiles the expressions of a policy; its variables are to be added first."""
+    # not loaded before there is a policy
+    from controlplane.apis.admissionregistration.expressions import Compiler
+
+    return Compiler(params=spec.get("paramKind") is not None, variables=bool(spec.get("variables")))
 
 
 def validate_binding_spec(spec: Obj) -> list[FieldError]:

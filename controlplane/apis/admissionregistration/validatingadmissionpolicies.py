@@ -5,7 +5,7 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 ValidatingA
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.codec.messages import message_of
@@ -23,6 +23,7 @@ from controlplane.apis.admissionregistration.policies import (
     PARAM_KIND_COLUMN,
     POLICY_NUMBERS,
     VARIABLE,
+    policy_compiler,
     validate_expression,
     validate_policy_scope,
     validate_variables,
@@ -30,6 +31,9 @@ from controlplane.apis.admissionregistration.policies import (
 from controlplane.apis.changes import clear, count_from_one, counting, keep, keep_metadata
 from controlplane.apis.columns import AGE, NAME
 from controlplane.apis.conditions import CONDITION_NUMBERS, CONDITIONS, validate_conditions
+
+if TYPE_CHECKING:
+    from controlplane.apis.admissionregistration.expressions import Compiler
 
 __all__ = ["VALIDATING_ADMISSION_POLICIES"]
 
@@ -148,21 +152,26 @@ def _validate(obj: Obj) -> list[FieldError]:
     errors = validate_object_meta(obj["metadata"], namespaced=False, validate_name=name_is_dns_subdomain)
     spec = obj["spec"]
     errors += validate_policy_scope(spec)
-    errors += validate_variables(spec.get("variables") or [], "spec.variables")
+    compiler = policy_compiler(spec)
+    errors += validate_variables(spec.get("variables") or [], "spec.variables", compiler)
     validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not validations and not annotations:
         why = "validations or auditAnnotations must contain at least one item"
         return [*errors, required("spec.validations", why), required("spec.auditAnnotations", why)]
     for i, validation in enumerate(validations):
-        errors += _validate_validation(validation, f"spec.validations[{i}]")
-    return errors + _validate_annotations(annotations, meta.name(obj), "spec.auditAnnotations")
+        errors += _validate_validation(validation, f"spec.validations[{i}]", compiler)
+    return errors + _validate_annotations(annotations, meta.name(obj), "spec.auditAnnotations", compiler)
 
 
-def _validate_validation(validation: Obj, path: str) -> list[FieldError]:
-    errors = validate_expression(validation["expression"], f"{path}.expression")
+def _validate_validation(validation: Obj, path: str, compiler: Compiler) -> list[FieldError]:
+    at = f"{path}.expression"
+    errors = validate_expression(validation["expression"], at)
+    errors = errors or compiler.condition(validation["expression"]).errors(at)
     expression, message = validation.get("messageExpression") or "", validation.get("message") or ""
     if expression and not expression.strip():
         errors.append(invalid(f"{path}.messageExpression", expression, "must be non-empty if specified"))
+    elif expression:
+        errors += compiler.message(expression).errors(f"{path}.messageExpression")
     if message and not message.strip():
         errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
     elif "\n" in message.strip() or "\r" in message.strip():
@@ -170,7 +179,7 @@ def _validate_validation(validation: Obj, path: str) -> list[FieldError]:
     return errors + validate_one_of(validation.get("reason"), f"{path}.reason", REASONS)
 
 
-def _validate_annotations(annotations: list[Obj], policy: str, path: str) -> list[FieldError]:
+def _validate_annotations(annotations: list[Obj], policy: str, path: str, compiler: Compiler) -> list[FieldError]:
     errors: list[FieldError] = []
     if len(annotations) > MOST_AUDIT_ANNOTATIONS:
         why = f"must not have more than {MOST_AUDIT_ANNOTATIONS} auditAnnotations"
@@ -185,6 +194,9 @@ def _validate_annotations(annotations: list[Obj], policy: str, path: str) -> lis
         elif len(expression.strip().encode()) > LONGEST_VALUE_EXPRESSION_BYTES:
             why = f"must not exceed {LONGEST_VALUE_EXPRESSION_BYTES} bytes in length"
             errors.append(required(f"{at}.valueExpression", why))
+        else:
+            compiled = compiler.annotation(expression.strip())._replace(source=expression)
+            errors += compiled.errors(f"{at}.valueExpression")
         if key in seen:
             errors.append(duplicate(f"{at}.key", key))
         seen.add(key)

@@ -21,7 +21,7 @@ from controlplane.apimachinery.status import APIError, forbidden
 from controlplane.apimachinery.user import UserInfo
 from controlplane.base.values import dataclass
 
-__all__ = ["ALL_OPERATIONS", "Attributes", "Hook", "Hooks", "Operation", "Reinvocation", "refused"]
+__all__ = ["ALL_OPERATIONS", "Attributes", "Guard", "Hook", "Hooks", "Operation", "Reinvocation", "refused"]
 
 
 class Operation(Enum):
@@ -81,6 +81,11 @@ class Attributes:
 
 Hook = Callable[[Attributes], Awaitable[None]]
 """Accepts by returning, refuses by raising an APIError."""
+
+
+Guard = Callable[[Attributes, str], Awaitable[None]]
+"""A check of one kind's creates and updates that belongs to the kind and that nobody can turn off: after the mutating
+phase, before validation. Takes the request's name too (``""`` on a POST). Refuses by raising an APIError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

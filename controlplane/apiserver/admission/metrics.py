@@ -11,7 +11,14 @@ from typing import NamedTuple
 from controlplane.base import metrics
 from controlplane.base.metrics.families import HistogramChild
 
-__all__ = ["Outcomes", "plugin_seconds", "step_seconds"]
+__all__ = [
+    "CONDITION_ERRORS",
+    "CONDITION_EXCLUSIONS",
+    "CONDITION_SECONDS",
+    "Outcomes",
+    "plugin_seconds",
+    "step_seconds",
+]
 
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 
@@ -28,6 +35,25 @@ _PLUGIN = metrics.histogram(
     buckets=_BUCKETS,
     labels=("name", "type", "operation", "rejected"),
     stability=metrics.STABLE,
+)
+
+
+_CONDITION_LABELS = ("name", "kind", "type", "operation")
+CONDITION_ERRORS = metrics.counter(
+    "apiserver_admission_match_condition_evaluation_errors_total",
+    "Match conditions that could not be evaluated, by the webhook's or policy's name, kind, type and operation.",
+    labels=_CONDITION_LABELS,
+)
+CONDITION_EXCLUSIONS = metrics.counter(
+    "apiserver_admission_match_condition_exclusions_total",
+    "Requests that a webhook or policy did not see because of its match conditions, by name, kind, type and operation.",
+    labels=_CONDITION_LABELS,
+)
+CONDITION_SECONDS = metrics.histogram(
+    "apiserver_admission_match_condition_evaluation_seconds",
+    "Duration of evaluating the match conditions of a webhook or policy, by name, kind, type and operation.",
+    buckets=(0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25),
+    labels=_CONDITION_LABELS,
 )
 
 

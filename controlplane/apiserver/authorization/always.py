@@ -35,3 +35,7 @@ class AlwaysDeny:
 
     async def authorize(self, _attributes: Attributes) -> tuple[Decision, str]:
         return _FORBIDDEN
+
+    async def rules_for(self, _user: UserInfo, _namespace: str) -> Rules:
+        """See ``RuleResolver``."""
+        return Rules()

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from controlplane.apimachinery.policy_rule import PolicyRule
+from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Decision
+from controlplane.apiserver.authorization.rules import Rules, rules_of
 
 __all__ = ["GrantsAuthorizer"]
 
@@ -34,3 +36,7 @@ class GrantsAuthorizer:
         else:
             allowed = any(r.allows_path(a.verb, a.path) for r in rules)
         return _ALLOW if allowed else _NO_OPINION
+
+    async def rules_for(self, user: UserInfo, _namespace: str) -> Rules:
+        """See ``RuleResolver``."""
+        return rules_of(self._grants.get(user.name, ()))

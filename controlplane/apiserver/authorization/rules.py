@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.apimachinery.user import UserInfo
 
-__all__ = ["EVERYTHING", "PathRule", "ResourceRule", "RuleResolver", "Rules", "joined"]
+__all__ = ["EVERYTHING", "PathRule", "ResourceRule", "RuleResolver", "Rules", "aggregated", "joined", "rules_of"]
 
 
 class ResourceRule(NamedTuple):
@@ -62,6 +63,18 @@ class RuleResolver(Protocol):
         """What ``user`` may do in ``namespace``."""
 
 
+def rules_of(rules: Iterable[PolicyRule], *, error: str = "") -> Rules:
+    """Rules of roles, taken apart."""
+    resources: list[ResourceRule] = []
+    paths: list[PathRule] = []
+    for rule in rules:
+        if rule.resources:
+            resources.append(ResourceRule(rule.verbs, rule.api_groups, rule.resources, rule.resource_names))
+        if rule.non_resource_urls:
+            paths.append(PathRule(rule.verbs, rule.non_resource_urls))
+    return Rules(tuple(resources), tuple(paths), error=error)
+
+
 def joined(several: Iterable[Rules]) -> Rules:
     """All rules of several resolvers."""
     found = list(several)
@@ -69,11 +82,11 @@ def joined(several: Iterable[Rules]) -> Rules:
         tuple(rule for rules in found for rule in rules.resources),
         tuple(rule for rules in found for rule in rules.paths),
         any(rules.incomplete for rules in found),
-        _together([rules.error for rules in found if rules.error]),
+        aggregated([rules.error for rules in found if rules.error]),
     )
 
 
-def _together(errors: list[str]) -> str:
+def aggregated(errors: Iterable[str]) -> str:
     """Errors as Go's aggregate of them prints: several in brackets, each once."""
     unique = list(dict.fromkeys(errors))
     return f"[{', '.join(unique)}]" if len(unique) > 1 else "".join(unique)

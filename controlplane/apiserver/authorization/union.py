@@ -21,7 +21,7 @@ class UnionAuthorizer:
     """Asks in order; the first ALLOW or DENY counts. An authorizer that fails is passed over, and its error is raised
     if no other decides: a request may still be allowed by the rest, as upstream has it, but never by the failure.
 
-    ``authorizers``: name and authorizer, in order; names head the reasons of those without an opinion.
+    ``authorizers``: name and authorizer, in order; the log calls them so.
     """
 
     __slots__ = ("_authorizers",)
@@ -46,7 +46,7 @@ class UnionAuthorizer:
             if answer[0] is not Decision.NO_OPINION:
                 return answer
             if answer[1]:
-                reasons.append(f"{name}: {answer[1]}")
+                reasons.append(answer[1])
         if failure is not None:
             raise failure
         return Decision.NO_OPINION, "\n".join(reasons)

@@ -127,6 +127,8 @@ def _discovered_group(group: ServedGroup) -> Obj:
 
 
 def _discovered_version(version: ServedVersion) -> Obj:
+    if version.remote is not None:
+        return version.remote.discovered
     return {
         "version": version.name,
         "resources": [_discovered_resource(served) for served in version.resources.values()],

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from controlplane.apimachinery.codec.json import dumps
-from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.status import APIError, unknown_resource
 from controlplane.apiserver.discovery.documents import Aggregated, Documents
 from controlplane.apiserver.registry.table import ResourceTable, TableHolder
 from controlplane.client.encoding import encode, wants_pretty
 from controlplane.client.negotiation import PROTOBUF, Answer, Conversion, Form, find, negotiate
-from controlplane.client.request import Request, Response
+from controlplane.client.request import Handler, Request, Response
 
 __all__ = ["Discovery"]
 
@@ -71,6 +71,20 @@ class Discovery:
                     return None
                 return self._document(request, document, (group, version))
         return None
+
+    def elsewhere(self, path: str) -> Handler | None:
+        """Who answers a path of discovery that is another server's; None for all others."""
+        remotes = self._tables.current.remotes
+        if not remotes:
+            return None
+        match path.strip("/").split("/"):
+            case ["apis", group, version]:
+                remote = remotes.get(GroupVersion(group, version))
+            case ["api"] | ["api", "v1"]:
+                remote = remotes.get(GroupVersion("", "v1"))
+            case _:
+                return None
+        return remote.handle if remote is not None else None
 
     def paths(self) -> list[str]:
         """All paths that have a document now."""

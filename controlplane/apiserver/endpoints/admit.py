@@ -38,13 +38,18 @@ class Admission:
         self._place = (target.served.gvr, subresource.name if subresource is not None else "")
 
     async def mutate(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
-        """Run the mutating phase on a new object. If it leaves unusable managed fields, those from before are put
-        back, with a warning."""
-        chain = self._services.admission
-        if not chain.mutates(operation, *self._place):
-            return
+        """Run the mutating phase on a new object, and then the guard of its kind. If the phase leaves unusable managed
+        fields, those from before are put back, with a warning."""
+        if self._services.admission.mutates(operation, *self._place):
+            await self._mutate(operation, obj, old)
+        target = self._target
+        guard = self._services.guards.get(target.served.gr)
+        if guard is not None and target.subresource is None:
+            await guard(self._attributes(operation, obj, old), target.name)
+
+    async def _mutate(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
         before = metadata(obj).get("managedFields")
-        await chain.mutate(self._attributes(operation, obj, old))
+        await self._services.admission.mutate(self._attributes(operation, obj, old))
         after = metadata(obj).get("managedFields")
         if after is before:
             return

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import timeout
+from controlplane.apiserver.admission.api import Guard
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.call import call, is_call
@@ -30,7 +32,7 @@ from controlplane.apiserver.endpoints.update import update
 from controlplane.apiserver.endpoints.watch import watch
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source
-from controlplane.apiserver.registry.table import TableHolder
+from controlplane.apiserver.registry.table import RemoteVersion, TableHolder
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
 from controlplane.client.negotiation import (
@@ -72,8 +74,8 @@ class APIEndpoints:
 
     Args:
         tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown.
-            ``authorizer`` is asked again where an update creates. ``calls``, ``min_request_timeout_seconds``: see
-            ``Services``. ``garbage_collection``: see ``RegistrySettings``.
+            ``authorizer`` is asked again where an update creates. ``calls``, ``guards``,
+            ``min_request_timeout_seconds``: see ``Services``. ``garbage_collection``: see ``RegistrySettings``.
     """
 
     __slots__ = ("_services", "_settles", "_sources", "_writes")
@@ -85,6 +87,7 @@ class APIEndpoints:
         admission: Chain = EMPTY,
         authorizer: Authorizer | None = None,
         calls: Calls | None = None,
+        guards: Mapping[GroupResource, Guard] | None = None,
         clock: Clock | None = None,
         min_request_timeout_seconds: float = 1800.0,
         garbage_collection: bool = True,
@@ -104,6 +107,7 @@ class APIEndpoints:
             admission=admission,
             authorizer=authorizer,
             calls=calls or {},
+            guards=guards or {},
             min_request_timeout_seconds=min_request_timeout_seconds,
             random=source,
         )
@@ -115,8 +119,12 @@ class APIEndpoints:
             APIError.
         """
         info = request.info
-        if self._sources and not self.serves(info):
+        remote = self._remote(info)
+        if remote is None and self._sources and not self.serves(info):
             await self._catch_up()
+            remote = self._remote(info)
+        if remote is not None:
+            return await remote.handle(request)
         target = find_target(self._services.tables, info, request.method)
         if target is None:
             return _page_not_found()
@@ -152,6 +160,11 @@ class APIEndpoints:
         for source in self._sources:
             if not await source.catch_up():
                 raise timeout("the resources that are served could not be proved current", 1)
+
+    def _remote(self, info: RequestInfo) -> RemoteVersion | None:
+        """Who else serves the request's version, if somebody does."""
+        remotes = self._services.tables.current.remotes
+        return remotes.get(GroupVersion(info.group, info.version)) if remotes else None
 
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""

@@ -1,7 +1,8 @@
 """The option groups of an API server, with kube-apiserver's flags. Programs compose them into their own options."""
 
+from controlplane.apiserver.options.aggregation import AggregationOptions
 from controlplane.apiserver.options.authentication import AuthenticationOptions, token_webhook_config
-from controlplane.apiserver.options.authorization import AuthorizationOptions
+from controlplane.apiserver.options.authorization import RBAC, AuthorizationOptions
 from controlplane.apiserver.options.logs import LogOptions
 from controlplane.apiserver.options.oidc import OIDCOptions, oidc_config
 from controlplane.apiserver.options.request_headers import RequestHeaderOptions
@@ -11,6 +12,8 @@ from controlplane.apiserver.options.serving import ServingOptions
 from controlplane.apiserver.options.storage import StorageOptions, kv_options, store_url
 
 __all__ = [
+    "RBAC",
+    "AggregationOptions",
     "AuthenticationOptions",
     "AuthorizationOptions",
     "LogOptions",

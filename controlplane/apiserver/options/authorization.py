@@ -7,12 +7,13 @@ from typing import ClassVar
 
 from controlplane.base.options import OptionGroup, Problem, option
 
-__all__ = ["MODES", "AuthorizationOptions"]
+__all__ = ["MODES", "RBAC", "AuthorizationOptions"]
 
-MODES = ("AlwaysAllow", "AlwaysDeny")
+RBAC = "RBAC"
+MODES = ("AlwaysAllow", "AlwaysDeny", RBAC)
 """What exists; ``system:masters`` comes before all of them."""
 
-_LATER = ("RBAC", "Webhook", "ABAC", "Node")
+_ELSEWHERE = ("ABAC", "Node")
 
 
 class AuthorizationOptions(OptionGroup):
@@ -23,16 +24,19 @@ class AuthorizationOptions(OptionGroup):
     authorization_mode: tuple[str, ...] = option(
         (),
         flag="authorization-mode",
-        description="authorizers in order: AlwaysAllow, AlwaysDeny; empty lets system:masters do all, anybody see "
-        "health and version, and nobody else anything",
+        description="authorizers in order: AlwaysAllow, AlwaysDeny, RBAC; empty is RBAC or, where no roles are served, "
+        "lets system:masters do all, controllers their work, anybody see health and version, and nobody else anything",
     )
 
     def problems(self) -> Iterator[Problem]:
         known = ", ".join(MODES)
         for mode in self.authorization_mode:
-            if mode in _LATER:
+            if mode in _ELSEWHERE:
                 yield Problem("authorization_mode", f"{mode} is not supported by this server; supported: {known}")
             elif mode not in MODES:
-                yield Problem("authorization_mode", f"unknown mode {mode!r}; supported: {known}")
+                yield Problem(
+                    "authorization_mode", f'authorization-mode "{mode}" is not a valid mode; supported: {known}'
+                )
         if len(set(self.authorization_mode)) != len(self.authorization_mode):
-            yield Problem("authorization_mode", "a mode is named twice")
+            modes = " ".join(f'"{mode}"' for mode in self.authorization_mode)
+            yield Problem("authorization_mode", f"authorization-mode [{modes}] has mode specified more than once")

@@ -11,14 +11,24 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
-from controlplane.apimachinery.identity import GroupResource
+from controlplane.apimachinery.identity import GroupResource, GroupVersion, Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion
 from controlplane.apimachinery.schema.decode import Decoder, ObjectDecoder
 from controlplane.apiserver.registry.versions import version_order
 from controlplane.base.values import dataclass
+from controlplane.client.request import Handler
 from controlplane.storage.api import Storage
 
-__all__ = ["EMPTY_TABLE", "ResourceTable", "Served", "ServedGroup", "ServedVersion", "TableHolder", "build_table"]
+__all__ = [
+    "EMPTY_TABLE",
+    "RemoteVersion",
+    "ResourceTable",
+    "Served",
+    "ServedGroup",
+    "ServedVersion",
+    "TableHolder",
+    "build_table",
+]
 
 DEFAULT_GROUP_PRIORITY = 1000
 """Priority of a group nobody named one for, as for the groups of custom resources."""
@@ -54,12 +64,33 @@ class Served:
         return self._decoder
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteVersion:
+    """A version of a group that another server serves: ``handle`` answers all requests for it.
+
+    ``discovered``: what aggregated discovery says of it (version, resources, freshness). Priorities: where it is listed
+    among the groups, and among the versions of its group.
+    """
+
+    gv: GroupVersion
+    handle: Handler
+    discovered: Obj
+    group_priority: int
+    version_priority: int
+
+    def has(self, plural: str) -> bool:
+        """Whether the other server is known to have a resource."""
+        return any(entry.get("resource") == plural for entry in self.discovered.get("resources") or ())
+
+
 @dataclass(frozen=True, slots=True)
 class ServedVersion:
-    """One version of a group: its resources, by plural name, in alphabetical order."""
+    """One version of a group: its resources, by plural name, in alphabetical order. ``remote``: somebody else's, and
+    none of its resources are known here."""
 
     name: str
     resources: Mapping[str, Served]
+    remote: RemoteVersion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +112,31 @@ class ServedGroup:
 
 
 class ResourceTable:
-    """``groups``: in discovery's order (the core group ``""`` among them). ``routes``: by (group, version, plural).
+    """``groups``: in discovery's order (the core group ``""`` among them); ``local_groups``: those that are served
+    here, without what others serve. ``remotes``: what others serve, by group and version; where they serve what is
+    served here too, theirs counts. ``routes``: by (group, version, plural).
     ``memo``: what others work out from the table and keep as long as it (bounded by them)."""
 
-    __slots__ = ("_by_name", "_priorities", "_storages", "groups", "memo", "routes")
+    __slots__ = ("_by_name", "_priorities", "_storages", "groups", "local_groups", "memo", "remotes", "routes")
 
-    def __init__(self, groups: Sequence[ServedGroup] = (), *, priorities: Mapping[str, int] | None = None) -> None:
-        self.groups = tuple(groups)
+    def __init__(
+        self,
+        groups: Sequence[ServedGroup] = (),
+        *,
+        priorities: Mapping[str, int] | None = None,
+        remotes: Mapping[GroupVersion, RemoteVersion] | None = None,
+    ) -> None:
+        self.local_groups = tuple(groups)
         self._priorities: Mapping[str, int] = priorities or {}
+        self.remotes: Mapping[GroupVersion, RemoteVersion] = remotes or {}
+        self.groups = _with_remotes(self.local_groups, self._priorities, self.remotes) if remotes else self.local_groups
         self._by_name = {group.name: group for group in self.groups}
-        every = [served for group in self.groups for v in group.versions for served in v.resources.values()]
-        self.routes: Mapping[tuple[str, str, str], Served] = {served.gvr: served for served in every}
+        every = [served for group in self.local_groups for v in group.versions for served in v.resources.values()]
+        self.routes: Mapping[tuple[str, str, str], Served] = {
+            served.gvr: served
+            for served in every
+            if not remotes or GroupVersion(served.gvr.group, served.gvr.version) not in remotes
+        }
         self._storages = {served.resource.gr: served.storage for served in every if served.resource.stored}
         self.memo: dict[Any, Any] = {}
 
@@ -107,7 +152,7 @@ class ResourceTable:
 
     def with_changes(self, changes: Mapping[GroupResource, Sequence[Served]]) -> ResourceTable:
         """A table in which some resources are served otherwise (no ``Served``: not at all); the rest is shared."""
-        groups = dict(self._by_name)
+        groups = {group.name: group for group in self.local_groups}
         for name in {gr.group for gr in changes}:
             old = groups.pop(name, None)
             kept = [
@@ -119,7 +164,12 @@ class ResourceTable:
             new = [served for gr, several in changes.items() if gr.group == name for served in several]
             if kept or new:
                 groups[name] = _group_of(name, [*kept, *new])
-        return ResourceTable(_in_order(groups.values(), self._priorities), priorities=self._priorities)
+        ordered = _in_order(groups.values(), self._priorities)
+        return ResourceTable(ordered, priorities=self._priorities, remotes=self.remotes)
+
+    def with_remotes(self, remotes: Mapping[GroupVersion, RemoteVersion]) -> ResourceTable:
+        """A table in which others serve these; what is served here is shared."""
+        return ResourceTable(self.local_groups, priorities=self._priorities, remotes=remotes)
 
 
 EMPTY_TABLE = ResourceTable()
@@ -161,6 +211,33 @@ def _group_of(name: str, resources: Iterable[Served]) -> ServedGroup:
 
 def _in_order(groups: Iterable[ServedGroup], priorities: Mapping[str, int]) -> list[ServedGroup]:
     return sorted(groups, key=lambda g: (-priorities.get(g.name, DEFAULT_GROUP_PRIORITY), g.name))
+
+
+def _with_remotes(
+    local: Sequence[ServedGroup], priorities: Mapping[str, int], remotes: Mapping[GroupVersion, RemoteVersion]
+) -> tuple[ServedGroup, ...]:
+    """All groups in discovery's order: a group's priority is the highest that anybody gives it."""
+    groups = {group.name: group for group in local}
+    ranks = {name: priorities.get(name, DEFAULT_GROUP_PRIORITY) for name in groups}
+    by_group: dict[str, list[RemoteVersion]] = {}
+    for gv, remote in remotes.items():
+        by_group.setdefault(gv.group, []).append(remote)
+        ranks[gv.group] = max(ranks.get(gv.group, 0), remote.group_priority)
+    for name, several in by_group.items():
+        theirs = {remote.gv.version for remote in several}
+        own = groups[name] if name in groups else ServedGroup(name, ())
+        versions = [
+            *((_own_priority(version), version) for version in own.versions if version.name not in theirs),
+            *((one.version_priority, ServedVersion(one.gv.version, MappingProxyType({}), one)) for one in several),
+        ]
+        versions.sort(key=lambda ranked: (-ranked[0], version_order(ranked[1].name)))
+        groups[name] = ServedGroup(name, tuple(version for _, version in versions))
+    return tuple(sorted(groups.values(), key=lambda group: (-ranks[group.name], group.name)))
+
+
+def _own_priority(version: ServedVersion) -> int:
+    """What the API service of a version that is served here says."""
+    return 15 if any(served.resource.native for served in version.resources.values()) else 100
 
 
 class TableHolder:

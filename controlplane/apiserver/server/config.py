@@ -37,7 +37,8 @@ class ServerConfig:
     ``resources``: answers resource requests. ``discovery``: answers discovery's paths, None for others.
     ``paths``: discovery's paths now, for ``/``. ``serves``: whether a resource request names something that exists.
     ``complete_sources``: whether all sources of resources have been heard.
-    ``catch_up``: waits until discovery is no older than the request; see ``Router``.
+    ``catch_up``: waits until discovery is no older than the request; see ``Router``. ``elsewhere``: which paths of
+    discovery another server answers.
     ``identity_headers``: of front proxies, besides the standard ones. ``tls`` None is plain HTTP. Durations are
     seconds.
     """
@@ -52,6 +53,7 @@ class ServerConfig:
     tls: ssl.SSLContext | None
     identity_headers: IdentityHeaders = STANDARD_HEADERS
     catch_up: Callable[[], Awaitable[bool]] | None = None
+    elsewhere: Callable[[str], Handler | None] | None = None
     filters: tuple[Filter, ...] = FILTERS
     routes: list[Route] = field(default_factory=list)
     live_checks: list[HealthCheck] = field(default_factory=list)

@@ -53,8 +53,9 @@ class Router:
     """The innermost handler.
 
     ``resources`` answers resource requests; ``discovery`` answers the paths of discovery, or None for a path that is
-    not its own; ``complete`` says whether all sources of paths have been heard; ``catch_up`` waits until what discovery
-    shows is no older than the request, and returns whether it is.
+    not its own; ``elsewhere`` knows which of those another server answers; ``complete`` says whether all sources of
+    paths have been heard; ``catch_up`` waits until what discovery shows is no older than the request, and returns
+    whether it is.
     """
 
     def __init__(
@@ -65,8 +66,9 @@ class Router:
         discovery: Callable[[Request], Response | None],
         complete: Callable[[], bool],
         catch_up: Callable[[], Awaitable[bool]] | None = None,
+        elsewhere: Callable[[str], Handler | None] | None = None,
     ) -> None:
-        self._catch_up = catch_up
+        self._catch_up, self._elsewhere = catch_up, elsewhere
         self._exact = {route.path: route.handler for route in routes if not route.prefix}
         self._prefixes = sorted(
             ((route.path, route.handler) for route in routes if route.prefix),
@@ -93,6 +95,9 @@ class Router:
         current = True
         if self._catch_up is not None and path.startswith("/api"):
             current = await self._catch_up()
+        remote = self._elsewhere(path) if self._elsewhere is not None else None
+        if remote is not None:
+            return await remote(request)
         found = self._discovery(request)
         if found is not None:
             return found

@@ -92,6 +92,7 @@ class Server:
             discovery=config.discovery,
             complete=config.complete_sources,
             catch_up=config.catch_up,
+            elsewhere=config.elsewhere,
         )
 
     def health_checks(self) -> tuple[list[HealthCheck], list[HealthCheck]]:

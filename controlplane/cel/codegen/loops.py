@@ -12,6 +12,7 @@ from controlplane.cel.equality import key_in
 from controlplane.cel.errors import EvalError
 from controlplane.cel.estimates import LIST_CREATE_COST
 from controlplane.cel.evaluate.constants import constant
+from controlplane.cel.evaluate.plan import items_of, pairs_of
 from controlplane.cel.functions import NOT_CONSTANT
 from controlplane.cel.standard.comprehensions import MAP_INSERT
 from controlplane.cel.values import Value
@@ -56,11 +57,12 @@ def _range(gen: Generator, expr: Comprehension) -> tuple[str, str]:
     kind = expr.iter_range.type.kind
     text = gen.value(expr.iter_range)
     first = gen.local(expr.iter_var)
-    if kind not in ("list", "map"):
-        raise gen.unsupported
+    known = kind in ("list", "map")
     if not expr.iter_var2:
-        return first, text
+        return first, text if known else f"{gen.constant(items_of)}({text})"
     second = gen.local(expr.iter_var2)
+    if not known:
+        return f"{first}, {second}", f"{gen.constant(pairs_of)}({text})"
     return f"{first}, {second}", f"enumerate({text})" if kind == "list" else f"{text}.items()"
 
 

@@ -25,7 +25,17 @@ from controlplane.cel.functions import NOT_CONSTANT
 from controlplane.cel.standard.costs import joined_surcharge
 from controlplane.cel.values import Optional, Value
 
-__all__ = ["Frame", "Plan", "costs_selection", "is_attribute", "plan", "required", "roots_in_conditional"]
+__all__ = [
+    "Frame",
+    "Plan",
+    "costs_selection",
+    "is_attribute",
+    "items_of",
+    "pairs_of",
+    "plan",
+    "required",
+    "roots_in_conditional",
+]
 
 INDEXES = frozenset({"_[_]", "_[?_]", "_?._"})
 
@@ -481,7 +491,7 @@ class _Planner:
             slots = frame.slots
             value = init(frame)
             slots[accu] = value.copy() if isinstance(value, list | dict) else value
-            for item in _pairs(ranged) if two else _items(ranged):
+            for item in pairs_of(ranged) if two else items_of(ranged):
                 if two:
                     slots[first], slots[second] = item
                 else:
@@ -553,7 +563,12 @@ def _holds(condition: Step, frame: Frame) -> Value:
         return None
 
 
-def _items(ranged: Value) -> list[Value]:
+def items_of(ranged: Value) -> list[Value]:
+    """What a loop of one variable goes over: items, or keys.
+
+    Raises:
+        EvalError: no list and no map.
+    """
     if type(ranged) is list:
         return ranged
     if type(ranged) is dict:
@@ -561,7 +576,12 @@ def _items(ranged: Value) -> list[Value]:
     raise EvalError("no such overload")
 
 
-def _pairs(ranged: Value) -> list[tuple[Value, Value]]:
+def pairs_of(ranged: Value) -> list[tuple[Value, Value]]:
+    """What a loop of two variables goes over: indices and items, or keys and values.
+
+    Raises:
+        EvalError: no list and no map.
+    """
     if type(ranged) is list:
         return list(enumerate(ranged))
     if type(ranged) is dict:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-__all__ = ["DNS", "Endpoint", "ServiceResolver"]
+__all__ = ["DNS", "Endpoint", "ServiceNotUsable", "ServiceResolver"]
 
 
 class Endpoint(NamedTuple):
@@ -17,6 +17,15 @@ class Endpoint(NamedTuple):
     port: int
 
 
+class ServiceNotUsable(LookupError):
+    """There is such a service, but not this port of it, or nothing behind it. ``reason``: in one word, as the condition
+    of an API service says it (``ServicePortError``, ``EndpointsNotFound``, ``MissingEndpoints``)."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class ServiceResolver(Protocol):
     """Finds services. Called for every request, so it should remember what it knows."""
 
@@ -24,7 +33,7 @@ class ServiceResolver(Protocol):
         """Where a service's port is reached.
 
         Raises:
-            LookupError: there is no such service, or nothing behind it; the message says which.
+            ServiceNotUsable: nothing behind it. LookupError: there is no such service. The message says which.
         """
 
 

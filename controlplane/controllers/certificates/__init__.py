@@ -1,6 +1,7 @@
-"""Certificate signing requests: signing what was approved, removing what is done."""
+"""Certificate signing requests: approving, signing what was approved, removing what is done."""
 
+from controlplane.controllers.certificates.approver import DESCRIPTOR as APPROVER
 from controlplane.controllers.certificates.cleaner import DESCRIPTOR as CLEANER
 from controlplane.controllers.certificates.signer import DESCRIPTOR as SIGNER
 
-__all__ = ["CLEANER", "SIGNER"]
+__all__ = ["APPROVER", "CLEANER", "SIGNER"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cryptography.x509 import CertificateSigningRequest
 
-__all__ = ["SIGNERS", "refusal"]
+__all__ = ["SIGNERS", "common_name", "refusal"]
 
 _NODES = "system:nodes"
 _NODE_PREFIX = "system:node:"
@@ -26,6 +26,13 @@ def refusal(signer: str, request_pem: bytes, usages: Sequence[str]) -> str:
     from cryptography.x509 import load_pem_x509_csr  # heavy, and needed by requests alone
 
     return SIGNERS[signer](load_pem_x509_csr(request_pem), usages)
+
+
+def common_name(request_pem: bytes) -> str:
+    """The common name that a request asks for."""
+    from cryptography.x509 import load_pem_x509_csr  # heavy, and needed by requests alone
+
+    return _subject(load_pem_x509_csr(request_pem))[1]
 
 
 def _api_server_client(_request: CertificateSigningRequest, usages: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
 """Garbage collection: dependents go with their owners."""
 
-from controlplane.controllers.garbage_collector.controller import DESCRIPTOR
+from controlplane.controllers.garbage_collector.controller import DESCRIPTOR, GarbageCollector
 
-__all__ = ["DESCRIPTOR"]
+__all__ = ["DESCRIPTOR", "GarbageCollector"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from controlplane.apimachinery import meta
-from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apimachinery.policy_rule import ALL, PolicyRule
 from controlplane.apimachinery.status import APIError
 from controlplane.base import logs
@@ -21,6 +21,7 @@ from controlplane.base.clock import Clock, rfc3339
 from controlplane.client.api import APIClient
 from controlplane.client.errors import ClientError
 from controlplane.client.resources import ResourceClient
+from controlplane.controllers.core import NAMESPACES
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.controllers.namespace_deletion.conditions import with_conditions
 from controlplane.controllers.namespace_deletion.content import delete_content
@@ -30,7 +31,6 @@ __all__ = ["DESCRIPTOR", "NamespaceDeletion"]
 
 NAME = "namespace-deletion"
 ACCOUNT = "namespace-controller"
-NAMESPACES = GVR("", "v1", "namespaces")
 FINALIZER = "kubernetes"
 WORKERS = 10
 _ATTEMPTS = 5

@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 
 from controlplane.apimachinery import meta
-from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.apimachinery.identity import Key
 from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.apimachinery.status import APIError
 from controlplane.base import metrics
 from controlplane.client.resources import ResourceClient
+from controlplane.controllers.core import CONFIGMAPS, NAMESPACES, name_of_change, namespace_of_change
 from controlplane.controllers.creation import create_unless_ending
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.reconcile.controller import Controller, Watch
@@ -24,8 +25,6 @@ __all__ = ["DESCRIPTOR", "ROOT_CA_CONFIGMAP"]
 NAME = "root-ca-certificate-publisher"
 ACCOUNT = "root-ca-cert-publisher"
 ROOT_CA_CONFIGMAP = "kube-root-ca.crt"
-NAMESPACES = GVR("", "v1", "namespaces")
-CONFIGMAPS = GVR("", "v1", "configmaps")
 DESCRIPTION = "kubernetes.io/description"
 DESCRIPTION_TEXT = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
@@ -92,16 +91,6 @@ class RootCA:
         await self._configmaps.update({**published, "metadata": metadata, "data": self._data})
 
 
-def _named(old: Obj | None, new: Obj | None) -> tuple[str, ...]:
-    obj = new or old
-    return () if obj is None else (meta.name(obj),)
-
-
-def _in(old: Obj | None, new: Obj | None) -> tuple[str, ...]:
-    obj = new or old
-    return () if obj is None else (meta.namespace(obj),)
-
-
 def build(context: ControllerContext) -> Controller[str]:
     """The controller, watching namespaces and the ConfigMaps of that name."""
     namespaces = context.informers.get(NAMESPACES, namespaced=False, metadata_only=True)
@@ -109,7 +98,7 @@ def build(context: ControllerContext) -> Controller[str]:
     client = ResourceClient(context.client_for(NAME), CONFIGMAPS, namespaced=True)
     return Controller(
         NAME,
-        watches=[Watch(namespaces, _named), Watch(published, _in)],
+        watches=[Watch(namespaces, name_of_change), Watch(published, namespace_of_change)],
         reconcile=RootCA(client, namespaces, published, context.keys.root_ca_pem).reconcile,
         clock=context.clock,
     )

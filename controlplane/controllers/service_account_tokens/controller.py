@@ -8,11 +8,12 @@ from __future__ import annotations
 import base64
 
 from controlplane.apimachinery import meta
-from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.apimachinery.status import APIError
 from controlplane.base import logs
 from controlplane.client.resources import ResourceClient
+from controlplane.controllers.core import ACCOUNTS, SECRETS
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.controllers.keys import ControllerKeys
 from controlplane.reconcile.controller import Controller, Watch, own_key
@@ -22,8 +23,6 @@ __all__ = ["DESCRIPTOR"]
 
 NAME = "service-account-tokens"
 ACCOUNT = "tokens-controller"
-ACCOUNTS = GVR("", "v1", "serviceaccounts")
-SECRETS = GVR("", "v1", "secrets")
 TOKEN_TYPE = "kubernetes.io/service-account-token"  # noqa: S105 - a type, not a token
 ACCOUNT_NAME = "kubernetes.io/service-account.name"
 ACCOUNT_UID = "kubernetes.io/service-account.uid"

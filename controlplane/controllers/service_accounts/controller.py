@@ -6,9 +6,10 @@ Source: behaviour of kubernetes ``pkg/controller/serviceaccount/serviceaccounts_
 from __future__ import annotations
 
 from controlplane.apimachinery import meta
-from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.client.resources import ResourceClient
+from controlplane.controllers.core import ACCOUNTS, NAMESPACES, name_of_change
 from controlplane.controllers.creation import create_unless_ending
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.reconcile.controller import Controller, Watch
@@ -18,8 +19,6 @@ __all__ = ["DESCRIPTOR"]
 
 NAME = "service-accounts"
 ACCOUNT = "service-account-controller"
-NAMESPACES = GVR("", "v1", "namespaces")
-ACCOUNTS = GVR("", "v1", "serviceaccounts")
 DEFAULT = "default"
 
 
@@ -42,11 +41,6 @@ class ServiceAccounts:
         await create_unless_ending(self._accounts, account)
 
 
-def _named(old: Obj | None, new: Obj | None) -> tuple[str, ...]:
-    obj = new or old
-    return () if obj is None else (meta.name(obj),)
-
-
 def _lost(_old: Obj | None, new: Obj | None) -> tuple[str, ...]:
     return (meta.namespace(_old),) if new is None and _old is not None and meta.name(_old) == DEFAULT else ()
 
@@ -58,7 +52,7 @@ def build(context: ControllerContext) -> Controller[str]:
     client = ResourceClient(context.client_for(NAME), ACCOUNTS, namespaced=True)
     return Controller(
         NAME,
-        watches=[Watch(namespaces, _named), Watch(accounts, _lost)],
+        watches=[Watch(namespaces, name_of_change), Watch(accounts, _lost)],
         reconcile=ServiceAccounts(client, namespaces, accounts).reconcile,
         clock=context.clock,
     )

@@ -6,10 +6,11 @@ here a deletion is also answered at once.
 
 from __future__ import annotations
 
-from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apimachinery.status import APIError
 from controlplane.base import logs
 from controlplane.client.resources import ResourceClient
+from controlplane.controllers.core import NAMESPACES
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.reconcile.controller import Controller, Resync, Watch, own_key
 from controlplane.reconcile.informer import Informer
@@ -17,7 +18,6 @@ from controlplane.reconcile.informer import Informer
 __all__ = ["DESCRIPTOR", "SYSTEM_NAMESPACES", "SystemNamespaces"]
 
 NAME = "system-namespaces"
-NAMESPACES = GVR("", "v1", "namespaces")
 SYSTEM_NAMESPACES = ("kube-system", "kube-public", "default")
 ROUND_SECONDS = 60.0
 

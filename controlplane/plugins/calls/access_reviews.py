@@ -11,6 +11,8 @@ from copy import deepcopy
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource
+from controlplane.apimachinery.selectors.fields import FieldRequirement, FieldSelector, parse_field_selector
+from controlplane.apimachinery.selectors.labels import LabelSelector, Requirement, SelectorError, parse_label_selector
 from controlplane.apimachinery.status import APIError, invalid
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision
@@ -57,30 +59,37 @@ class AccessReviews:
         if errors:
             raise _without_kind(invalid(self._resource.group, "", "", errors))
         await call.admit(deepcopy(obj))
-        attributes = _attributes(obj["spec"], self._who(obj["spec"], call))
-        failure = ""
+        attributes, notes = _attributes(obj["spec"], self._who(obj["spec"], call))
         try:
             decision, reason = await self._authorizer.authorize(attributes)
         except Exception as error:  # noqa: BLE001  # what keeps an authorizer from deciding is what was asked for
-            decision, reason, failure = Decision.NO_OPINION, "", str(error)
+            decision, reason = Decision.NO_OPINION, ""
+            notes.insert(0, str(error))
         status: Obj = {"allowed": decision is Decision.ALLOW}
         if decision is Decision.DENY:
             status["denied"] = True
         if reason:
             status["reason"] = reason
-        if failure:
-            status["evaluationError"] = failure
+        if notes:
+            status["evaluationError"] = "; ".join(notes)
         obj["status"] = status
         return obj
 
 
-def _attributes(spec: Obj, user: UserInfo) -> Attributes:
-    """What is asked, as an authorizer sees a request for it; selectors that are requirements become text."""
+def _attributes(spec: Obj, user: UserInfo) -> tuple[Attributes, list[str]]:
+    """What is asked, as an authorizer sees a request for it, and what of it had to be left out."""
     resource = spec.get("resourceAttributes")
     if resource is None:
         path = spec["nonResourceAttributes"]
-        return Attributes(user, path.get("verb") or "", is_resource=False, path=path.get("path") or "")
-    return Attributes(
+        return Attributes(user, path.get("verb") or "", is_resource=False, path=path.get("path") or ""), []
+    selectors: dict[str, str] = {}
+    notes: list[str] = []
+    for name, read in (("fieldSelector", _field_selector), ("labelSelector", _label_selector)):
+        selectors[name], whole = read(resource.get(name) or {})
+        if not whole:
+            partially = "partially " if selectors[name] else ""
+            notes.append(f"spec.resourceAttributes.{name} {partially}ignored due to parse error")
+    attributes = Attributes(
         user,
         resource.get("verb") or "",
         group=resource.get("group") or "",
@@ -89,33 +98,53 @@ def _attributes(spec: Obj, user: UserInfo) -> Attributes:
         subresource=resource.get("subresource") or "",
         namespace=resource.get("namespace") or "",
         name=resource.get("name") or "",
-        field_selector=_selector(resource.get("fieldSelector")),
-        label_selector=_selector(resource.get("labelSelector")),
+        field_selector=selectors["fieldSelector"],
+        label_selector=selectors["labelSelector"],
     )
+    return attributes, notes
 
 
-def _selector(selector: Obj | None) -> str:
-    if selector is None:
-        return ""
-    if selector.get("rawSelector"):
-        return str(selector["rawSelector"])
-    written = (_requirement(requirement) for requirement in selector.get("requirements") or ())
-    return ",".join(filter(None, written))
+_FIELD_OPERATORS = {"In": "=", "NotIn": "!="}
+_LABEL_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
 
-def _requirement(requirement: Obj) -> str:
-    """A requirement as text; one of an operator that is not known narrows nothing."""
-    key, values = requirement["key"], requirement.get("values") or []
-    match requirement["operator"]:
-        case "In":
-            return f"{key} in ({','.join(values)})"
-        case "NotIn":
-            return f"{key} notin ({','.join(values)})"
-        case "Exists":
-            return str(key)
-        case "DoesNotExist":
-            return f"!{key}"
-    return ""
+def _field_selector(given: Obj) -> tuple[str, bool]:
+    """The selector as a text, and whether that is all of it. What is left out makes the question a wider one."""
+    requirements = given.get("requirements") or []
+    read = [
+        FieldRequirement(requirement["key"], _FIELD_OPERATORS[requirement["operator"]], requirement["values"][0])
+        for requirement in requirements
+        if requirement["operator"] in _FIELD_OPERATORS and len(requirement.get("values") or ()) == 1
+    ]
+    if not requirements:
+        return _raw(given, parse_field_selector)
+    return str(FieldSelector(tuple(read))), len(read) == len(requirements)
+
+
+def _label_selector(given: Obj) -> tuple[str, bool]:
+    """As ``_field_selector``."""
+    requirements = given.get("requirements") or []
+    read = [
+        Requirement(
+            requirement["key"],
+            _LABEL_OPERATORS[requirement["operator"]],
+            tuple(sorted(set(requirement.get("values") or ()))),
+        )
+        for requirement in requirements
+        if requirement["operator"] in _LABEL_OPERATORS
+    ]
+    if not requirements:
+        return _raw(given, parse_label_selector)
+    return str(LabelSelector(tuple(read))), len(read) == len(requirements)
+
+
+def _raw(given: Obj, parse: Callable[[str], object]) -> tuple[str, bool]:
+    text: str = given.get("rawSelector") or ""
+    try:
+        parse(text)
+    except SelectorError:
+        return "", False
+    return text, True
 
 
 def _without_kind(error: APIError) -> APIError:

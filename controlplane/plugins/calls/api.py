@@ -20,7 +20,7 @@ __all__ = ["CallDescriptor", "CallServices"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallServices:
     """``storage_of`` finds the storage of a served resource by group and plural, None if it is not served now.
-    ``tokens`` knows whose a token is; ``issuer`` gives service account tokens."""
+    ``tokens`` knows whose a token is; ``issuer`` gives tokens."""
 
     tokens: TokenUnion
     issuer: TokenIssuer

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from controlplane.apimachinery.codec.json import loads
+from controlplane.apimachinery.codec.json import dumps, loads
 from controlplane.apimachinery.codec.objects import encode_stored, splice_revision
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.resource import Resource
@@ -241,6 +241,22 @@ class View:
     def to_storage(self, obj: Obj) -> Obj:
         """An object as it is stored, where nobody else has to convert it."""
         return self._conversion.to_storage(obj)
+
+    async def converted(self, obj: Obj, version: str) -> Obj:
+        """An object that is not stored yet, of any served version, in another one.
+
+        Raises:
+            ConversionFailed.
+        """
+        given, wanted = obj["apiVersion"], self._api_versions[version]
+        conversion = self._conversion
+        if isinstance(conversion, RemoteConversion) and conversion.needs(given, wanted):
+            (data,) = await conversion.convert_batch([(dumps(obj), given)], wanted)
+            made: Obj = loads(data)
+            return made
+        if self.resource.convert is not None and given != wanted:
+            return self.resource.convert(obj, wanted)
+        return {**obj, "apiVersion": wanted}
 
     async def to_storage_remote(self, obj: Obj) -> Obj:
         """An object as it is stored.

@@ -110,6 +110,9 @@ class ObjectStorage:
             await self._view.ready((own,), version)
         return self._view.decode(own, version)
 
+    async def converted(self, obj: Obj, version: str) -> Obj:
+        return await self._view.converted(obj, version)
+
     async def create(self, key: Key, obj: Obj, *, ttl_seconds: int = 0) -> Entry:
         return await self._writer.create(self.store_key(key), obj, ttl_seconds=ttl_seconds)
 

@@ -154,6 +154,27 @@ def test_an_approved_request_is_signed_for_as_long_as_was_asked() -> None:
     run(main())
 
 
+def test_a_nodes_request_is_approved_if_its_user_may_make_it() -> None:
+    async def main() -> None:
+        async with objects() as (_plane, o):
+            requests = o.of(REQUESTS, namespaced=False)
+            request = signing_request("node", "kubernetes.io/kube-apiserver-client-kubelet", ["client auth"])
+            request["spec"]["usages"] = ["digital signature", "client auth"]
+            pem = request_pem("system:node:one", "system:nodes")
+            request["spec"]["request"] = base64.b64encode(pem).decode()
+            await requests.create(request)
+
+            async def signed() -> bool:
+                return bool(((await requests.get(Key("", "node"))).get("status") or {}).get("certificate"))
+
+            await until(signed)
+            [approved] = (await requests.get(Key("", "node")))["status"]["conditions"]
+            assert (approved["type"], approved["reason"]) == ("Approved", "AutoApproved")
+            assert approved["message"] == "Auto approving kubelet client certificate after SubjectAccessReview."
+
+    run(main())
+
+
 def test_a_request_that_its_signer_refuses_says_why() -> None:
     async def main() -> None:
         async with objects() as (_plane, o):

@@ -26,6 +26,7 @@ NOW = datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
         ("integer", 2.7, 2),
         ("integer", "2", None),
         ("number", 2.5, 2.5),
+        ("number", 2**53 + 1, 2**53),
         ("boolean", True, True),
         ("boolean", "true", None),
         ("date", "2026-01-01T00:00:00Z", "10s"),
@@ -38,6 +39,13 @@ def test_values_by_type(type_name: str, value: Any, shown: Any) -> None:
     _, column = columns_of([{"name": "C", "type": type_name, "jsonPath": ".v"}])
     assert column.value({"v": value}, NOW) == shown
     assert column.value({}, NOW) is None
+
+
+def test_a_path_that_cannot_be_read_ends_the_columns() -> None:
+    given = [
+        {"name": name, "type": "string", "jsonPath": path} for name, path in (("A", ".a"), ("B", ".b["), ("C", ".c"))
+    ]
+    assert [column.name for column in columns_of(given)] == ["Name", "A"]
 
 
 def test_age_is_shown_where_nothing_is_defined() -> None:

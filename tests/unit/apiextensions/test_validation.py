@@ -89,6 +89,8 @@ def test_schemas(schema: Obj, expected: str) -> None:
         pytest.param(definition(names={"kind": "Foo", "listKind": "Foo"}), ['spec.names.listKind: Invalid value: "Foo": kind and listKind may not be the same'], id="list kind"),
         pytest.param(definition(group="example"), ['spec.group: Invalid value: "example": should be a domain with at least one dot'], id="group"),
         pytest.param(definition(version={"additionalPrinterColumns": [{"name": "N", "type": "bogus", "jsonPath": ".a"}]}), ['spec.additionalPrinterColumns[0].type: Invalid value: "bogus": must be one of boolean,date,integer,number,string'], id="column type"),
+        pytest.param(definition(version={"additionalPrinterColumns": [{"name": "N", "type": "date", "format": "date-time", "jsonPath": ".a"}]}), [], id="column format"),
+        pytest.param(definition(version={"additionalPrinterColumns": [{"name": "N", "type": "string", "format": "uuid", "jsonPath": ".a"}]}), ['spec.additionalPrinterColumns[0].format: Invalid value: "uuid": must be one of byte,date,date-time,double,float,int32,int64,password'], id="no column format"),
         pytest.param(definition(version={"subresources": {"scale": {"specReplicasPath": ".x", "statusReplicasPath": ".status.x"}}}), ['spec.subresources.scale.specReplicasPath: Invalid value: ".x": should be a json path under .spec'], id="scale path"),
         pytest.param(definition(version={"selectableFields": [{"jsonPath": ".spec.zz"}]}), ['spec.selectableFields[0].jsonPath: Invalid value: ".spec.zz": is an invalid path: does not refer to a valid field'], id="selectable field"),
         pytest.param(definition(version={"deprecationWarning": "x"}), ['spec.versions[0].deprecationWarning: Invalid value: "x": can only be set for deprecated versions'], id="deprecation"),
@@ -248,6 +250,31 @@ def test_a_bound_of_zero_is_a_keyword_too() -> None:
     root = {"type": "object", "properties": {"metadata": {"type": "object", "minProperties": 0}}}
     (error,) = errors(with_schema(root))
     assert "must not specify anything other than name and generateName" in error
+
+
+def with_rules(schema: Obj, *given: str) -> Obj:
+    return {**schema, "x-kubernetes-validations": [{"rule": rule} for rule in given]}
+
+
+def test_rules_are_judged_beside_other_faults_but_not_around_them() -> None:
+    bad = {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "bag"}
+    ruled = with_rules({"type": "string"}, "self == 1")
+    fields = {"bad": with_rules(bad, "self == 1"), "good": ruled}
+    found = errors(with_schema(with_rules({"type": "object", "properties": fields}, "self.bad == 1")))
+    assert [error.partition(": ")[0] for error in found] == [
+        f"{ROOT}.properties[bad].x-kubernetes-list-type",
+        f"{ROOT}.properties[good].x-kubernetes-validations[0].rule",
+    ]
+
+
+def test_defaults_keep_the_rules_of_their_schema() -> None:
+    (error,) = errors(with_field(with_rules({"type": "integer", "default": 1}, "self > 1")))
+    assert error == f"{A}.default: Invalid value: 1: failed rule: self > 1"
+    inner = {"type": "object", "properties": {"b": with_rules({"type": "integer"}, "self > 1")}, "default": {"b": 1}}
+    assert errors(with_field(inner)) == [f"{A}.default.b: Invalid value: 1: failed rule: self > 1"]
+    assert errors(with_field(with_rules({"type": "integer", "default": 2}, "self > 1", "self == oldSelf"))) == []
+    changed = with_rules({"type": "integer", "default": 2}, "self < oldSelf")  # it is its own old value, too
+    assert errors(with_field(changed)) == [f"{A}.default: Invalid value: 2: failed rule: self < oldSelf"]
 
 
 def test_rules_of_a_schema_that_has_not_changed_are_not_looked_at_again() -> None:

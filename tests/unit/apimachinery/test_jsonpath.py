@@ -22,12 +22,24 @@ OBJ = {
         (".spec.n.deeper", []),
         (".spec.null", [None]),
         (r".spec.odd\.name", ["o"]),
-        (".spec['odd.name']", ["o"]),
+        (".spec['odd.name']", []),
+        (r".spec['odd\.name']", ["o"]),
+        (".spec['n']", [1]),
+        (".spec['n','null']", [1, None]),
+        (".spec.l[0,1].v", [1, 2]),
+        (".spec.l[5,1].v", []),
         (".spec.l[0].k", ["a"]),
         (".spec.l[-1].k", ["b"]),
         (".spec.l[9].k", []),
         (".spec.l[*].v", [1, 2]),
         (".spec.l[0:1].v", [1]),
+        (".spec.l[-2:].v", [1, 2]),
+        (".spec.l[0:2:2].v", [1]),
+        (".spec.l[1:1].v", []),
+        (".spec.l[0:3].v", []),
+        (".spec.l[2:].v", []),
+        (".spec.n[0]", []),
+        (".spec.null[0]", []),
         ('.status.conditions[?(@.type=="Ready")].status', ["True"]),
         ("$.spec.n"[1:], [1]),
         (".spec.l[?(@.v>1)].k", ["b"]),
@@ -39,7 +51,7 @@ def test_finding(path: str, found: list[Any]) -> None:
     assert JSONPath(path).find(OBJ) == found
 
 
-@pytest.mark.parametrize("path", [".a[", ".a[?(b)]", ".a[?(@.b==c)]"])
+@pytest.mark.parametrize("path", [".a[", '.a["b"]', ".a[b]", ".a[?(b)]", ".a[?(@.b==c)]"])
 def test_what_cannot_be_read(path: str) -> None:
     with pytest.raises(JSONPathError):
         JSONPath(path)

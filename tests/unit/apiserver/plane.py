@@ -12,7 +12,7 @@ from controlplane.apimachinery.resource import Resource
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apis.builtin import BUILTIN
-from controlplane.apiserver.authorization.api import Attributes, Decision
+from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import WRITE_SECONDS, APIEndpoints
 from controlplane.apiserver.registry.table import TableHolder, build_table
@@ -118,6 +118,7 @@ async def running_plane(
     write_seconds: float = WRITE_SECONDS,
     source: random.Random | None = None,
     configurations: Mapping[str, Any] | None = None,
+    authorizer: Authorizer | None = None,
 ) -> AsyncIterator[Plane]:
     """A plane that serves ``resources`` from an empty memory store; ``wrap`` may stand before each storage."""
     clock = clock or SystemClock()
@@ -134,7 +135,7 @@ async def running_plane(
                 clock=clock,
                 mirror=mirror,
                 tables=tables,
-                authorizer=Everyone(),
+                authorizer=authorizer or Everyone(),
                 webhooks=WebhookTransport(),
             ),
             served={str(resource.gr) for resource in resources},

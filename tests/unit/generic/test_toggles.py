@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from controlplane.apis.builtin import BUILTIN
-from controlplane.generic.config import SOURCES
+from controlplane.apiserver.options import AuthorizationOptions
+from controlplane.controllers.builtin import BUILTIN as CONTROLLERS
+from controlplane.generic.config import SOURCES, config_of
+from controlplane.generic.controller_options import ControllerOptions, controller_toggle
 from controlplane.generic.options import TOGGLES, GenericOptions, ResourceOptions
 from controlplane.generic.toggles import Toggle, resolve, toggle_problems
 
@@ -36,10 +39,34 @@ def test_asked_for_and_not_to_be_had() -> None:
 
 def test_each_built_in_resource_has_a_boolean_and_the_reverse() -> None:
     kinds = {resource.plural for resource in BUILTIN} | {source.name for source in SOURCES}
-    assert {f"resources.{plural}" for plural in kinds} == {
+    together = {"rbac"}
+    assert {f"resources.{plural}" for plural in kinds | together} == {
         toggle.path for toggle in TOGGLES if toggle.path.startswith("resources.")
     }
-    assert set(ResourceOptions.model_fields) == kinds
+    assert set(ResourceOptions.model_fields) == kinds | together
+
+
+def test_one_boolean_is_for_roles_and_bindings_of_all_kinds() -> None:
+    options = GenericOptions(resources=ResourceOptions(rbac=False))
+    kinds = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+    assert dict(options.toggles().derived_off) == {
+        **{f"resources.{kind}": "resources.rbac" for kind in kinds},
+        "controllers.cluster_role_aggregation": "resources.clusterroles",
+    }
+    contradicting = GenericOptions(resources=ResourceOptions(rbac=False, clusterroles=True))
+    assert [(p.option, p.why) for p in contradicting.problems()] == [
+        ("resources.clusterroles", "needs --resources.rbac, which is off")
+    ]
+
+
+def test_the_mode_rbac_cannot_be_without_its_kinds() -> None:
+    options = GenericOptions(
+        resources=ResourceOptions(clusterrolebindings=False),
+        authorization=AuthorizationOptions(authorization_mode=("RBAC",)),
+    )
+    assert [(p.option, p.why) for p in options.problems()] == [
+        ("authorization.authorization_mode", "RBAC needs --resources.clusterrolebindings, which is off")
+    ]
 
 
 def test_options_say_it_in_flags() -> None:
@@ -49,3 +76,25 @@ def test_options_say_it_in_flags() -> None:
     ]
     assert "resources.apiservices" in options.toggles().on, "it is in no namespace"
     assert options.toggles().derived_off["resources.leases"] == "resources.namespaces"
+
+
+def test_each_controller_has_a_boolean_and_the_reverse() -> None:
+    assert {controller_toggle(controller.name) for controller in CONTROLLERS} == {
+        toggle.path for toggle in TOGGLES if toggle.path.startswith("controllers.")
+    }
+    fields = {path.partition(".")[2] for path in map(controller_toggle, (c.name for c in CONTROLLERS))}
+    assert set(ControllerOptions.model_fields) == fields | {"enabled"}
+
+
+def test_what_sets_finalizers_of_the_garbage_collector() -> None:
+    """Off, nobody would remove them. Running it elsewhere is not off."""
+    off = GenericOptions(controllers=ControllerOptions(garbage_collector=False))
+    elsewhere = GenericOptions(controllers=ControllerOptions(enabled=False))
+    assert (config_of(off).garbage_collection, config_of(elsewhere).garbage_collection) == (False, True)
+
+
+def test_a_controller_that_is_asked_for_where_none_run() -> None:
+    options = ControllerOptions(enabled=False, garbage_collector=True, system_namespaces=True)
+    assert [(p.option, p.why) for p in options.problems()] == [
+        ("garbage_collector", "needs --controllers.enabled, which is off")
+    ]

@@ -40,7 +40,7 @@ def resolve_field_path(path: str, schema: Obj, *, array_notation: bool = True) -
             name = _next(pieces)
             if len(name) < 2 or name[0] != "'" or name[-1] != "'":
                 raise FieldPathError(f"expected single quoted string but got {name}")
-            names.append(re.sub(r"\\(.)", r"\1", name[1:-1]))
+            names.append(_unescaped(name[1:-1]))
             schema = _below(schema, names[-1])
             if (closing := _next(pieces)) != "]":
                 raise FieldPathError(f"expected ] but got {closing}")
@@ -50,6 +50,18 @@ def resolve_field_path(path: str, schema: Obj, *, array_notation: bool = True) -
         else:
             raise FieldPathError(f"expected [ or . but got: {piece}")
     return tuple(names), schema
+
+
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
+
+
+def _unescaped(text: str) -> str:
+    def meant(found: re.Match[str]) -> str:
+        if found[1] not in _ESCAPES:
+            raise FieldPathError(f"invalid string literal: invalid escape char {found[0]}")
+        return _ESCAPES[found[1]]
+
+    return re.sub(r"\\(.)", meant, text)
 
 
 def _next(pieces: Iterator[str]) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
 from controlplane.apiextensions.definition.validation.options import TYPES, Strictness, walk_schema
 from controlplane.apiextensions.definition.validation.rules import rule_errors
+from controlplane.apiextensions.rules.loading import language_steps
 from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import META_FIELDS
@@ -70,6 +71,8 @@ def validation_errors(
         return
     at = f"{path}.openAPIV3Schema"
     yield from _compile_patterns(schema)
+    if has_rules(schema):
+        yield from language_steps()
     parts: set[int] = set()
     yield from plain_steps(schema, parts)
     plain, count, unsupported = frozenset(parts), 0, ""
@@ -85,24 +88,33 @@ def validation_errors(
                 yield found
                 count += found is not None
             if not count:
-                for found in default_findings(schema, at, pruned=strictness.pruned_defaults, plain=plain):
+                rules = _default_rules if has_rules(schema) else None
+                pruned = strictness.pruned_defaults
+                for found in default_findings(schema, at, pruned=pruned, plain=plain, rules=rules):
                     yield found
                     count += found is not None
+    is_sound = strictness.structural and not unsupported and not count
+    faults: list[str] = []
     for found in _schema_errors(schema, at, _Context(strictness, plain), is_root=True):
         yield found
-        count += found is not None
-        if count >= ENOUGH_ERRORS:
-            return
-    if count or head:
-        return
-    if unsupported:
+        if found is not None:
+            faults.append(found.field)
+            if count + len(faults) >= ENOUGH_ERRORS:
+                return
+    if unsupported and not (faults or head):
         yield invalid(at, "", unsupported)
-        return
-    if strictness.expressions and has_rules(schema):
+    if is_sound and strictness.expressions and has_rules(schema):
         from controlplane.apiextensions.rules.definition import expression_errors
 
-        # Where a schema has faults, what it declares to expressions may be wrong too: upstream does not look either.
-        yield from expression_errors(schema, at)
+        yield from expression_errors(schema, at, faults)
+
+
+def _default_rules(schema: Obj, default: Any, path: str, is_root: bool) -> list[FieldError]:  # noqa: FBT001 - a RuleCheck
+    if not has_rules(schema):
+        return []
+    from controlplane.apiextensions.rules.evaluation import default_rule_errors
+
+    return default_rule_errors(schema, default, path, is_root=is_root)
 
 
 def _compile_patterns(schema: Obj) -> Iterator[None]:

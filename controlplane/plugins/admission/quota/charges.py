@@ -12,10 +12,8 @@ from typing import NamedTuple
 from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apimachinery.quantity import Quantity, parse_quantity
 
-__all__ = ["LimitedResource", "charged", "counted_names", "has_scopes", "problem_of"]
+__all__ = ["LimitedResource", "charged", "has_scopes", "problem_of"]
 
-_COUNTED_BY_PLAIN_NAME = frozenset({"configmaps", "replicationcontrollers", "resourcequotas", "secrets", "services"})
-"""Core resources that are also counted under their own names."""
 _ONE = parse_quantity("1")
 
 
@@ -24,14 +22,6 @@ class LimitedResource(NamedTuple):
 
     resource: GroupResource
     match: Sequence[str]
-
-
-def counted_names(resource: GroupResource) -> tuple[str, ...]:
-    """Under which names objects of a resource are counted."""
-    counted = f"count/{resource.resource}.{resource.group}" if resource.group else f"count/{resource.resource}"
-    if not resource.group and resource.resource in _COUNTED_BY_PLAIN_NAME:
-        return counted, resource.resource
-    return (counted,)
 
 
 def has_scopes(quota: Obj) -> bool:

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GVR, GroupResource, Key, Obj
+from controlplane.apimachinery.quota_names import quota_names
 from controlplane.apis.core.resourcequotas import RESOURCE_QUOTAS
 from controlplane.apiserver.admission.api import Attributes, Hooks, Operation, refused
 from controlplane.apiserver.registry.translate import translate
@@ -23,7 +24,6 @@ from controlplane.plugins.admission.api import AdmissionPlugin, PluginServices
 from controlplane.plugins.admission.quota.charges import (
     LimitedResource,
     charged,
-    counted_names,
     has_scopes,
     problem_of,
 )
@@ -110,7 +110,7 @@ class _Quota:
         served = self._services.storage_of(resource.group, resource.resource)
         if storage is None or served is None:  # what is not stored does not count
             return
-        names = counted_names(resource)
+        names = quota_names(resource)
         quotas = [quota for quota in self.quotas.of(namespace) if _counts(quota, names)]
         self._check_covered(attributes, names, quotas)
         for quota in quotas:

@@ -49,8 +49,10 @@ def test_reasons_and_field_paths() -> None:
 
 
 def test_a_field_path_into_a_map_is_in_brackets() -> None:
-    schema = {"type": "object", "properties": {"m": {"type": "object", "additionalProperties": INT}}}
+    inner: Obj = {"type": "object", "additionalProperties": INT}
+    schema = {"type": "object", "properties": {"m": inner}}
     assert judged(schema, {}, {"rule": "false", "fieldPath": ".m['x.y']"})[0].startswith("v.m[x.y]: ")
+    assert judged(inner, {}, {"rule": "false", "fieldPath": "['x\\'y']"})[0].startswith("v.[x'y]: ")
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,17 @@ def test_a_field_path_into_a_map_is_in_brackets() -> None:
 def test_message_expressions(expression: str, message: str) -> None:
     rule = {"rule": "self.a > 1", "messageExpression": expression}
     assert judged(OBJECT, {"a": 1, "s": "x" * 3000}, rule) == [f"v: Invalid value: {message}"]
+
+
+def test_messages_know_the_old_value_where_rules_do() -> None:
+    """Upstream gives them the plain one, whatever ``optionalOldSelf`` says, and none where no rule asks for it."""
+    message = {"messageExpression": "'was ' + string(oldSelf)"}
+    assert judged(INT, 3, {"rule": "self == oldSelf", **message}, old=2) == ["v: Invalid value: 3: was 2"]
+    assert judged(INT, 3, {"rule": "self > 5", **message}, old=2) == ["v: Invalid value: 3: failed rule: self > 5"]
+    assert judged(INT, 3, {"rule": "self > 5", **message}, "self != oldSelf", old=2) == ["v: Invalid value: 3: was 2"]
+    optional = {"rule": "self == oldSelf.orValue(0)", "optionalOldSelf": True}
+    failed = ["v: Invalid value: 3: failed rule: self == oldSelf.orValue(0)"]
+    assert judged(INT, 3, {**optional, "messageExpression": "string(oldSelf.orValue(0))"}, old=2) == failed
 
 
 def test_errors_name_the_rule() -> None:
@@ -109,6 +122,7 @@ def test_transition_rules_run_where_there_was_a_value() -> None:
     assert judged(INT, 3, "self >= oldSelf") == []
     assert judged(INT, 3, "self >= oldSelf", old=3) == []
     assert judged(INT, 3, "self >= oldSelf", old=4) == ["v: Invalid value: 3: failed rule: self >= oldSelf"]
+    assert judged({**INT, "nullable": True}, 3, "self == oldSelf", old=None) == []  # null is no old value
 
 
 def test_an_optional_old_value_is_none_on_create() -> None:

@@ -104,8 +104,8 @@ ALLOW, DENY = Fixed(Decision.ALLOW, "because"), Fixed(Decision.DENY, "never")
         pytest.param([Failing(), DENY], (Decision.DENY, "never"), id="a failure is passed over, denied"),
         pytest.param(
             [AlwaysDeny(), Fixed(Decision.NO_OPINION), Fixed(Decision.NO_OPINION, "no rule")],
-            (Decision.NO_OPINION, "0: Everything is forbidden.\n2: no rule"),
-            id="reasons are named and joined",
+            (Decision.NO_OPINION, "Everything is forbidden.\nno rule"),
+            id="reasons are joined",
         ),
         pytest.param([], (Decision.NO_OPINION, ""), id="nobody"),
     ],

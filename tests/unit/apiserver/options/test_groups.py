@@ -26,8 +26,15 @@ def refused(*argv: str) -> str:
         (["--store=sqlite:x", "--etcd-servers=a:1"], ["--store", "--etcd-servers"]),
         (["--etcd-servers-overrides=/events#x"], ["--etcd-servers-overrides", "one revisioned log"]),
         (["--etcd-certfile=x"], ["--etcd-keyfile"]),
-        (["--authorization-mode=RBAC"], ["--authorization-mode", "RBAC is not supported", "AlwaysAllow"]),
-        (["--authorization-mode=Nonsense"], ["--authorization-mode", "'Nonsense'"]),
+        (["--authorization-mode=ABAC"], ["--authorization-mode", "ABAC is not supported", "AlwaysAllow"]),
+        (
+            ["--authorization-mode=Nonsense"],
+            ["--authorization-mode", 'authorization-mode "Nonsense" is not a valid mode'],
+        ),
+        (
+            ["--authorization-mode=RBAC,RBAC"],
+            ["--authorization-mode", 'authorization-mode ["RBAC" "RBAC"] has mode specified more than once'],
+        ),
         (["--goaway-chance=0.01"], ["--goaway-chance", "HTTP/1.1"]),
         (["--request-timeout=soon"], ["--request-timeout", "soon"]),
         (["--request-timeout=0s"], ["--request-timeout", "0s"]),

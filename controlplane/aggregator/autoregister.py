@@ -1,0 +1,178 @@
+"""API services for what is served here: one for each version of each group, made and kept by the server itself.
+
+Those of built-in groups are made once a start and are then anybody's to change; those of custom resources are kept as
+they should be, and go with the last resource of their version. An object without the label is nobody's but its owner's.
+
+Source: kubernetes/kube-aggregator ``pkg/controllers/autoregister`` (its table of cases), kubernetes
+``pkg/controlplane/apiserver/aggregator.go`` and ``pkg/controlplane/controller/crdregistration``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+
+from controlplane.aggregator.registration import Registration
+from controlplane.apimachinery import meta
+from controlplane.apimachinery.identity import GVR, GroupVersion, Key, Obj
+from controlplane.apimachinery.status import APIError
+from controlplane.apiserver.registry.table import ResourceTable
+from controlplane.client.resources import ResourceClient
+
+__all__ = ["APISERVICES", "MANAGED", "AutoRegistration", "Managed", "Step", "built_in", "custom", "next_step"]
+
+APISERVICES = GVR("apiregistration.k8s.io", "v1", "apiservices")
+MANAGED = "kube-aggregator.kubernetes.io/automanaged"
+CUSTOM_GROUP_PRIORITY, CUSTOM_VERSION_PRIORITY = 1000, 100
+VERSION_PRIORITY, CORE_VERSION_PRIORITY = 15, 1
+"""Of stable versions, and of the core group's only one."""
+FLOW_CONTROL_VERSION_PRIORITY = 21
+"""That of flowcontrol.apiserver.k8s.io/v1, of which there have been many versions."""
+
+
+class Managed(Enum):
+    """The label's values: how an object wants to be kept."""
+
+    ON_START = "onstart"
+    ALWAYS = "true"
+
+
+class Step(Enum):
+    """What is to be done about one object."""
+
+    NOTHING = "nothing"
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+
+
+def built_in(table: ResourceTable, priorities: Mapping[str, int]) -> dict[str, Obj]:
+    """The API services of what a server has from its start, by name. ``priorities``: of groups; one without any is
+    listed as custom groups are. The group of API services itself has none: it is served here in any case."""
+    return {
+        obj["metadata"]["name"]: obj
+        for group in table.local_groups
+        if group.name != APISERVICES.group
+        for version in group.versions
+        for obj in (
+            _api_service(
+                GroupVersion(group.name, version.name),
+                priorities.get(group.name, CUSTOM_GROUP_PRIORITY),
+                _version_priority(group.name),
+                Managed.ON_START,
+            ),
+        )
+    }
+
+
+def custom(table: ResourceTable, beside: Mapping[str, Obj]) -> dict[str, Obj]:
+    """The API services of what has come since, by name: those of custom resources."""
+    found: dict[str, Obj] = {}
+    for group in table.local_groups:
+        for version in group.versions:
+            gv = GroupVersion(group.name, version.name)
+            if group.name != APISERVICES.group and _name(gv) not in beside:
+                made = _api_service(gv, CUSTOM_GROUP_PRIORITY, CUSTOM_VERSION_PRIORITY, Managed.ALWAYS)
+                found[_name(gv)] = made
+    return found
+
+
+def next_step(desired: Obj | None, current: Obj | None, *, synced: bool, at_start: bool) -> Step:
+    """What to do. ``synced``: it has been seen to once; ``at_start``: it was there when the server started."""
+    if current is None and desired is None:
+        return Step.NOTHING
+    if _managed(desired) is Managed.ON_START and synced:
+        return Step.NOTHING
+    if current is None:
+        return Step.CREATE
+    kept = _managed(current)
+    if kept is None or (kept is Managed.ON_START and (synced or not at_start)):
+        return Step.NOTHING
+    if desired is None:
+        return Step.DELETE
+    return Step.NOTHING if current["spec"] == desired["spec"] else Step.UPDATE
+
+
+class AutoRegistration:
+    """``reconcile`` sees to one API service, by its name.
+
+    Args:
+        wanted: those that there should be now. ``current``: those that there are.
+        at_start: the names of those that there were when the server started.
+    """
+
+    def __init__(
+        self,
+        client: ResourceClient,
+        wanted: Callable[[], Mapping[str, Obj]],
+        current: Callable[[], Mapping[str, Registration]],
+        at_start: frozenset[str],
+    ) -> None:
+        self._client, self._wanted, self._current = client, wanted, current
+        self._at_start, self._synced = at_start, set[str]()
+
+    def names(self) -> list[str]:
+        """All that may want work."""
+        return sorted({*self._wanted(), *self._current()})
+
+    async def reconcile(self, name: str) -> None:
+        """Do the next step, if there is one.
+
+        Raises:
+            APIError: it could not be done.
+        """
+        desired, registration = self._wanted().get(name), self._current().get(name)
+        current = registration.obj if registration is not None else None
+        step = next_step(desired, current, synced=name in self._synced, at_start=name in self._at_start)
+        try:
+            await self._do(step, desired, current)
+        except APIError as error:  # made, changed or deleted meanwhile: that brings the next call
+            if error.reason not in _MEANWHILE[step]:
+                raise
+        self._synced.add(name)
+
+    async def _do(self, step: Step, desired: Obj | None, current: Obj | None) -> None:
+        if step is Step.CREATE and desired is not None:
+            await self._client.create(desired)
+        elif step is Step.UPDATE and desired is not None and current is not None:
+            await self._client.update({**current, "spec": desired["spec"]})
+        elif step is Step.DELETE and current is not None:
+            await self._client.delete(Key("", meta.name(current)), uid=meta.uid(current))
+
+
+_MEANWHILE: Mapping[Step, frozenset[str]] = {
+    Step.NOTHING: frozenset(),
+    Step.CREATE: frozenset({"AlreadyExists"}),
+    Step.UPDATE: frozenset({"NotFound", "Conflict"}),
+    Step.DELETE: frozenset({"NotFound", "Conflict"}),
+}
+
+
+def _managed(obj: Obj | None) -> Managed | None:
+    """How an object wants to be kept; None: it is not the server's."""
+    label = meta.labels(obj).get(MANAGED) if obj is not None else None
+    return next((managed for managed in Managed if managed.value == label), None)
+
+
+def _name(gv: GroupVersion) -> str:
+    return f"{gv.version}.{gv.group}"
+
+
+def _version_priority(group: str) -> int:
+    special = {"": CORE_VERSION_PRIORITY, "flowcontrol.apiserver.k8s.io": FLOW_CONTROL_VERSION_PRIORITY}
+    return special.get(group, VERSION_PRIORITY)
+
+
+def _api_service(gv: GroupVersion, group_priority: int, version_priority: int, managed: Managed) -> Obj:
+    group = {"group": gv.group} if gv.group else {}
+    return {
+        "apiVersion": f"{APISERVICES.group}/{APISERVICES.version}",
+        "kind": "APIService",
+        "metadata": {"name": _name(gv), "labels": {MANAGED: managed.value}},
+        "spec": {
+            **group,
+            "version": gv.version,
+            "groupPriorityMinimum": group_priority,
+            "versionPriority": version_priority,
+        },
+    }

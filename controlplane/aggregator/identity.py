@@ -1,0 +1,70 @@
+"""Who a request is made as, told to the server that answers it; nothing else about it is believed there.
+
+Source: kubernetes/client-go ``transport/round_trippers.go`` (SetAuthProxyHeaders), kubernetes/apiserver
+``pkg/util/proxy`` and kubernetes/apimachinery ``pkg/util/proxy`` for what goes along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from multidict import CIMultiDict
+
+from controlplane.apimachinery.user import UserInfo
+from controlplane.client.request import Request
+
+__all__ = ["forwarded_headers", "identity_headers"]
+
+_USER, _UID, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Uid", "X-Remote-Group", "X-Remote-Extra-"
+_REMOTE = "x-remote-"
+_CREDENTIALS = frozenset({"authorization"})
+_HOPS = frozenset(
+    {
+        *("connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization"),
+        *("te", "trailer", "transfer-encoding", "upgrade", "host", "content-length", "expect"),
+    }
+)
+"""Headers of one connection, not of the request."""
+_NAME_SAFE = "!#$&'*+-.^_`|~"
+"""What a header's name may have beside letters and digits; ``%`` is the escape itself."""
+
+
+def identity_headers(user: UserInfo) -> CIMultiDict[str]:
+    """The headers that say who somebody is."""
+    headers: CIMultiDict[str] = CIMultiDict({_USER: user.name})
+    if user.uid:
+        headers[_UID] = user.uid
+    for group in user.groups:
+        headers.add(_GROUP, group)
+    for key, values in user.extra.items():
+        for value in values:
+            headers.add(f"{_EXTRA}{quote(key, safe=_NAME_SAFE)}", value)
+    return headers
+
+
+def forwarded_headers(request: Request) -> CIMultiDict[str]:
+    """A request's headers as the answering server gets them: without credentials and what belongs to the connection,
+    with who makes it and where it came from."""
+    headers: CIMultiDict[str] = CIMultiDict()
+    named = _named_hops(request.headers)
+    for name, value in request.headers.items():
+        lower = name.lower()
+        if not (lower in _HOPS or lower in _CREDENTIALS or lower in named or lower.startswith(_REMOTE)):
+            headers.add(name, value)
+    if request.remote:
+        address = request.remote.rpartition(":")[0].strip("[]") or request.remote
+        before = ", ".join(headers.popall("X-Forwarded-For", []))
+        headers["X-Forwarded-For"] = f"{before}, {address}" if before else address
+    headers["X-Forwarded-Uri"] = quote(request.path, safe="/:@!$&'()*+,;=~")
+    headers["X-Forwarded-Host"] = request.headers.get("Host", "")
+    headers["X-Forwarded-Proto"] = "https"
+    if request.audit_id:
+        headers["Audit-Id"] = request.audit_id
+    headers.extend(identity_headers(request.user))
+    return headers
+
+
+def _named_hops(headers: Mapping[str, str]) -> frozenset[str]:
+    """Further headers that the sender says are the connection's."""
+    return frozenset(name.strip().lower() for name in headers.get("Connection", "").split(","))

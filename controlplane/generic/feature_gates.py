@@ -1,0 +1,91 @@
+"""Kubernetes' feature gates, as far as they change what a client sees: known by name, each at what this server does.
+
+There is one behaviour for each, so a gate can be set to what holds, and to nothing else: setting it otherwise is
+refused rather than ignored. Booleans of our own (``--resources.…``, ``--controllers.…``) switch what can be switched.
+
+Source: the gates of kubernetes/apiserver ``pkg/features/kube_features.go`` (names); messages as in
+kubernetes/component-base ``featuregate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+__all__ = ["GATES", "feature_gate_problems"]
+
+_DONE = (
+    "APIResponseCompression",
+    "AggregatedDiscoveryRemoveBetaType",
+    "AllowParsingUserUIDFromCertAuth",
+    "AnonymousAuthConfigurableEndpoints",
+    "AuthorizeWithSelectors",
+    "BtreeWatchCache",
+    "CRDObservedGenerationTracking",
+    "CRDValidationRatcheting",
+    "ConsistentListFromCache",
+    "ConstrainedImpersonation",
+    "CustomResourceFieldSelectors",
+    "DeclarativeValidation",
+    "ListFromCacheSnapshot",
+    "MutatingAdmissionPolicy",
+    "OpenAPIEnums",
+    "RemoteRequestHeaderUID",
+    "ResilientWatchCacheInitialization",
+    "RetryGenerateName",
+    "StorageVersionHash",
+    "StreamingCollectionEncodingToJSON",
+    "StreamingCollectionEncodingToProtobuf",
+    "StructuredAuthenticationConfiguration",
+    "StructuredAuthenticationConfigurationJWKSMetrics",
+    "TokenRequestServiceAccountUIDValidation",
+    "WatchList",
+)
+"""What this server always does."""
+
+_NOT_DONE = (
+    "APIServerIdentity",
+    "APIServerTracing",
+    "APIServingWithRoutine",
+    "AllowUnsafeMalformedObjectDeletion",
+    "CBORServingAndStorage",
+    "ComponentFlagz",
+    "ComponentStatusz",
+    "ConcurrentWatchObjectDecode",
+    "CoordinatedLeaderElection",
+    "DeclarativeValidationBeta",
+    "DeclarativeValidationTakeover",
+    "DetectCacheInconsistency",
+    "KMSv1",
+    "ManifestBasedAdmissionControlConfig",
+    "SeparateCacheWatchRPC",
+    "ShardedListAndWatch",
+    "SizeBasedListCostEstimate",
+    "StorageVersionAPI",
+    "StorageVersionMigrator",
+    "StructuredAuthenticationConfigurationEgressSelector",
+    "UnauthenticatedHTTP2DOSMitigation",
+    "UnknownVersionInteroperabilityProxy",
+    "WatchCacheInitializationPostStartHook",
+)
+"""What it does not do, or not as a part of its own that a gate could switch."""
+
+GATES: Mapping[str, bool] = {**dict.fromkeys(_DONE, True), **dict.fromkeys(_NOT_DONE, False)}
+"""By name: what holds."""
+
+_TRUE, _FALSE = frozenset({"1", "t", "true"}), frozenset({"0", "f", "false"})
+
+
+def feature_gate_problems(given: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with the option, in lines. A gate may be named with the component ``kube:`` before it."""
+    for key, value in given.items():
+        component, _, after = key.rpartition(":")
+        name = after.strip()
+        if component not in ("", "kube"):
+            yield f"component not registered: {component}"
+        elif name not in GATES:
+            yield f"unrecognized feature gate: {name}"
+        elif value.lower() not in _TRUE | _FALSE:
+            yield f"invalid value of {name}={value}, must be true or false"
+        elif (value.lower() in _TRUE) is not GATES[name]:
+            wanted, holds = ("true", "false") if value.lower() in _TRUE else ("false", "true")
+            yield f"cannot set feature gate {name} to {wanted}, feature is locked to {holds}"
