@@ -67,7 +67,7 @@ class _Checker:
         self.types = Substitutions()
         self.nodes: list[Expr] = []
         self.scopes: list[dict[str, Type]] = []
-        self.resolved: dict[tuple[str | int, ...], tuple[Type, tuple[Overload, ...], list[Type]]] = {}
+        self.resolved: dict[tuple[object, ...], tuple[Type, tuple[Overload, ...], list[Type]]] = {}
         """Calls by function and the identity of the arguments' types, which are kept so that it stays theirs."""
 
     def check(self, expr: Expr) -> Expr:
