@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from controlplane.apimachinery.identity import GroupResource
@@ -17,6 +16,7 @@ from controlplane.apiserver.authorization.grants import GrantsAuthorizer
 from controlplane.apiserver.authorization.masters import ListedMastersAuthorizer, MastersAuthorizer
 from controlplane.apiserver.authorization.public_info import PublicInfoAuthorizer
 from controlplane.apiserver.options import MODES, RBAC
+from controlplane.base.values import dataclass
 from controlplane.controllers.descriptor import DISCOVERY_RULES
 from controlplane.generic.config import SOURCES, CompletedConfig
 from controlplane.generic.controllers import controller_rules, served_resources, service_account

@@ -13,7 +13,6 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.aggregator.aggregator import Aggregator
@@ -42,6 +41,7 @@ from controlplane.base.tls.context import TLSFilesError
 from controlplane.base.tls.kubeconfig import KubeconfigError
 from controlplane.base.tls.pki import PKIError
 from controlplane.base.tls.upkeep import keep_up
+from controlplane.base.values import dataclass
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request_info import RequestInfo
 from controlplane.client.webhook import WebhookTransport

@@ -7,7 +7,6 @@ and texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from controlplane.apimachinery.codec.json_errors import json_kind
@@ -17,6 +16,7 @@ from controlplane.apimachinery.validation import field
 from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apimachinery.validation.metadata import validate_field_manager
 from controlplane.apiserver.registry.deletion import DeleteRequest
+from controlplane.base.values import dataclass
 from controlplane.client.request import Query
 
 __all__ = [

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
+from controlplane.base.values import dataclass
 from controlplane.client.request import Handler
 
 __all__ = ["RemoteSwagger", "RemoteVersion"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class RemoteSwagger:
     """What another server's Swagger 2.0 document says of one version. ``digest``: of the document."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping as MappingType
 from typing import Any
 
-from controlplane.apimachinery.codec import yaml
 from controlplane.apiserver.authentication.jwt.config import (
     Anonymous,
     AuthenticationConfiguration,
@@ -38,6 +37,8 @@ def parse_configuration(content: bytes) -> AuthenticationConfiguration:
     Raises:
         ConfigurationError: not YAML, of another kind, or of another shape.
     """
+    from controlplane.apimachinery.codec import yaml  # late: few servers have such a file
+
     try:
         value, repeated = yaml.loads_strict(content)
     except ValueError as error:
