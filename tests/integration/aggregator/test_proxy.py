@@ -39,6 +39,7 @@ async def bare(main: Main, answer: Answer) -> AsyncIterator[Webhook]:
         made["status"] = {"conditions": [condition]}
         assert (await main.call("PUT", f"{APISERVICES}/v1.{GROUP}/status", made))[0] == 200
         yield other
+        await main.call("DELETE", f"{APISERVICES}/v1.{GROUP}")  # it is not asked any more when it goes
 
 
 def no_probes(config: Config) -> None:
