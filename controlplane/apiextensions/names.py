@@ -20,6 +20,7 @@ from controlplane.apiextensions.definition.conditions import (
     without_condition,
 )
 from controlplane.apiextensions.definition.extract import Definition
+from controlplane.apiextensions.definition.structure import NON_STRUCTURAL
 from controlplane.apiextensions.definition.validation.approval import approval_of, is_protected
 from controlplane.apiextensions.definition.validation.ca_bundle import ca_bundle_error
 from controlplane.apimachinery.identity import Obj
@@ -60,6 +61,7 @@ def decide(definition: Definition, others: Iterable[Definition], now: Callable[[
         if not _equivalent(established, find(conditions, "Established")):
             conditions = with_condition(conditions, established, now())
     conditions = _with_approval(definition, conditions, now)
+    conditions = _with(definition.structure, NON_STRUCTURAL, conditions, now)
     if list(conditions) == list(conditions_of(definition.head)) and _same_names(accepted, definition.accepted):
         return None
     return {"acceptedNames": accepted, "conditions": list(conditions)}
@@ -145,10 +147,19 @@ def _established(head: Obj, spec: Obj) -> Condition:
 
 def _with_approval(definition: Definition, conditions: Sequence[Obj], now: Callable[[], str]) -> Sequence[Obj]:
     type_name = "KubernetesAPIApprovalPolicyConformant"
+    condition = None
+    if is_protected(definition.group):
+        approval = approval_of(definition.head)
+        status, reason = _APPROVAL[approval.state]
+        condition = Condition(type_name, status, reason, approval.reason)
+    return _with(condition, type_name, conditions, now)
+
+
+def _with(
+    condition: Condition | None, type_name: str, conditions: Sequence[Obj], now: Callable[[], str]
+) -> Sequence[Obj]:
+    """The conditions with one as it should be, or without it."""
     known = find(conditions, type_name)
-    if not is_protected(definition.group):
+    if condition is None:
         return without_condition(conditions, type_name) if known is not None else conditions
-    approval = approval_of(definition.head)
-    status, reason = _APPROVAL[approval.state]
-    condition = Condition(type_name, status, reason, approval.reason)
     return conditions if _equivalent(condition, known) else with_condition(conditions, condition, now())

@@ -6,7 +6,7 @@ validator.go).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from controlplane.apiextensions.custom.paths import NestedTypeError, nested_int, nested_text
@@ -55,8 +55,8 @@ class CustomRules:
             default=self._default,
             prepare_for_create=self._prepare_for_create,
             prepare_for_update=self._prepare_for_update,
-            validate=self._validate,
-            validate_update=self._validate_update,
+            validate=lambda obj: self._when_ready(lambda: self._validate(obj)),
+            validate_update=lambda obj, old: self._when_ready(lambda: self._validate_update(obj, old)),
             warnings=lambda obj: list(_finalizer_warnings(meta.finalizers(obj))),
             update_warnings=lambda obj, old: [
                 *self._let_off(obj, old),
@@ -69,7 +69,7 @@ class CustomRules:
         return Strategy(
             default=self._default,
             prepare_for_update=_keep_all_but_status,
-            validate_update=self._validate_status_update,
+            validate_update=lambda obj, old: self._when_ready(lambda: self._validate_status_update(obj, old)),
             update_warnings=self._let_off,
             unconditional_update=False,
         )
@@ -93,6 +93,14 @@ class CustomRules:
                 obj.pop("status", None)
         if _without_metadata(obj) != _without_metadata(old):
             obj["metadata"]["generation"] = meta.generation(old) + 1
+
+    def _when_ready(self, judge: Callable[[], list[FieldError]]) -> Iterable[FieldError | None]:
+        """What ``judge`` finds, after the rules have been compiled, with breaks between them."""
+        return judge() if self._schemas.is_ready(self._version) else self._made_ready(judge)
+
+    def _made_ready(self, judge: Callable[[], list[FieldError]]) -> Iterator[FieldError | None]:
+        yield from self._schemas.ready_steps(self._version)
+        yield from judge()
 
     def _validate(self, obj: Obj) -> list[FieldError]:
         return [

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from controlplane.apiextensions.definition.conditions import is_true
+from controlplane.apiextensions.definition.conditions import Condition, is_true
 from controlplane.apiextensions.definition.storage_form import STORED, unfold
+from controlplane.apiextensions.definition.structure import structure_of
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.storage.cache.entry import Entry
@@ -15,10 +16,13 @@ __all__ = ["Definition", "read_definition", "schema_in"]
 
 
 class Definition:
-    """One definition as it is stored; immutable. ``head``: the object in its served form, without schemas."""
+    """One definition as it is stored; immutable. ``head``: the object in its served form, without schemas;
+    ``structure``: what is wrong with them."""
 
-    def __init__(self, head: Obj, *, create_revision: int, mod_revision: int) -> None:
-        self.head = head
+    def __init__(
+        self, head: Obj, *, create_revision: int, mod_revision: int, structure: Condition | None = None
+    ) -> None:
+        self.head, self.structure = head, structure
         self.create_revision, self.mod_revision = create_revision, mod_revision
 
     @property
@@ -95,14 +99,14 @@ def read_definition(entry: Entry) -> Definition | None:
         return None
     if not isinstance(obj.get("spec"), dict) or not isinstance(obj.get("metadata"), dict):
         return None
-    spec = dict(obj["spec"])
-    spec.pop("validation", None)
-    spec["versions"] = [{k: v for k, v in version.items() if k != "schema"} for version in spec.get("versions") or ()]
-    served = unfold(spec) if entry.origin.api_version.endswith(f"/{STORED}") else spec
+    served = unfold(obj["spec"]) if entry.origin.api_version.endswith(f"/{STORED}") else dict(obj["spec"])
+    structure = structure_of(served)
+    versions = served.get("versions") or ()
+    served["versions"] = [{k: v for k, v in version.items() if k != "schema"} for version in versions]
     metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
     metadata["annotations"] = {k: v for k, v in (metadata.get("annotations") or {}).items() if len(v) < _LONG}
     head = {"metadata": metadata, "spec": served, "status": obj.get("status") or {}}
-    return Definition(head, create_revision=entry.create_revision, mod_revision=entry.mod_revision)
+    return Definition(head, create_revision=entry.create_revision, mod_revision=entry.mod_revision, structure=structure)
 
 
 _LONG = 1024

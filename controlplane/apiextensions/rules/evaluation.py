@@ -7,11 +7,11 @@ Source: kubernetes/apiextensions-apiserver ``pkg/apiserver/schema/cel/validation
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from controlplane.apiextensions.rules.compiled import Rule, compile_rules
+from controlplane.apiextensions.rules.compiled import Rule, compile_rules, each_rule
 from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.correlation import ABSENT, old_item, unchanged
@@ -53,13 +53,24 @@ class _Stop(Exception):
 
 
 class SchemaRules:
-    """The rules of a version's schema and of all below it, compiled when the first object comes."""
+    """The rules of a version's schema and of all below it. They are compiled when values reach them, unless all have
+    been before (``compile_steps``)."""
 
     __slots__ = ("_root", "_schema")
 
     def __init__(self, schema: Obj) -> None:
         self._schema = schema
         self._root: _RuleNode | None = None
+
+    def compile_steps(self) -> Iterator[None]:
+        """Compile all rules; there may be a break at each None."""
+        if self._root is None:
+            self._root = _root(self._schema, is_root=True)
+        waiting = [self._root]
+        while waiting:
+            node = waiting.pop()
+            yield from node.compile_steps()
+            waiting += node.inner()
 
     def complete(self, errors: list[FieldError], obj: Obj, old: Obj | None) -> list[FieldError]:
         """The errors that were found so far, and what the object breaks: unless values are not even of their types."""
@@ -133,6 +144,22 @@ class _RuleNode:
         if self._rules is None:
             self._rules = [] if self.declared is None else compile_rules(self.declared)
         return self._rules
+
+    def compile_steps(self) -> Iterator[None]:
+        """Compile the schema's own rules; there may be a break at each None."""
+        if self._rules is None and self.declared is not None:
+            rules = []
+            for rule in each_rule(self.declared):
+                rules.append(rule)
+                yield None
+            self._rules = rules
+
+    def inner(self) -> Iterator[_RuleNode]:
+        """The nodes right below that have rules, or have some below."""
+        found = [self.child(name) for name in self.node.properties]
+        for node in (*found, self.items, self._other_fields()):
+            if node is not None:
+                yield node
 
     @property
     def knows_old_self(self) -> bool:

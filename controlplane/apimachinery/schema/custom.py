@@ -23,6 +23,7 @@ from controlplane.apimachinery.schema.explain import explain
 from controlplane.apimachinery.schema.list_types import list_type_errors
 from controlplane.apimachinery.schema.nodes import Node
 from controlplane.apimachinery.schema.normalize import apply_defaults, drop_nulls, prune
+from controlplane.apimachinery.schema.repair import repair_embedded, repair_metadata
 from controlplane.apimachinery.validation.field import FieldError
 
 __all__ = ["CustomSchema"]
@@ -79,11 +80,13 @@ class CustomSchema:
         return self._defaults and apply_defaults(obj, self.root)
 
     def read(self, obj: Obj) -> bool:
-        """Bring a stored object, which may be older than the schema, into the schema's form, in place. Returns whether
-        it was changed."""
-        changed = False
+        """Bring a stored object, which may be older than the schema, into the schema's form, in place; what is
+        malformed in metadata is dropped. Returns whether it was changed."""
+        changed = repair_metadata(obj)
+        if self._embeds:
+            changed |= repair_embedded(obj, self.root)
         if not self._keep_unknown:
-            changed = bool(prune(obj, self.root))
+            changed |= bool(prune(obj, self.root))
             changed |= drop_nulls(obj, self.root)
         return self.default(obj) or changed
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from controlplane.apiextensions.definition.extract import Definition
+from controlplane.apiextensions.definition.structure import structure_of
 from controlplane.apiextensions.names import decide
 from controlplane.apimachinery.identity import Obj
 from tests.custom_resources import definition
 
+OLD_SCHEMA: Obj = {"type": "object", "properties": {"a": {"description": "no type"}}}
 NOW = "2026-01-01T00:00:00Z"
 
 
@@ -41,6 +43,41 @@ def test_free_names_are_accepted_and_the_definition_established_at_once() -> Non
     assert outcome(done) == ACCEPTED
     assert done.accepted == done.names
     assert decide(done, (), lambda: NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("schema", "status", "text"),
+    [
+        pytest.param(
+            {"type": "object"},
+            "True",
+            "spec.preserveUnknownFields: Invalid value: true: must be false",
+            id="kept fields",
+        ),
+        pytest.param(
+            OLD_SCHEMA,
+            "True",
+            "[spec.preserveUnknownFields: Invalid value: true: must be false, spec.versions[0].schema.openAPIV3Schema."
+            "properties[a].type: Required value: must not be empty for specified object fields]",
+            id="no type",
+        ),
+        pytest.param(
+            {"type": "object", "id": "x"},
+            "Unknown",
+            "failed to check validation schema for version v1: OpenAPIV3Schema 'id' is not supported",
+            id="unsupported",
+        ),
+    ],
+)
+def test_schemas_that_are_not_structural_are_told(schema: Obj, status: str, text: str) -> None:
+    obj = stored("foos", 5).head
+    obj["spec"]["preserveUnknownFields"] = True
+    obj["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": schema}
+    old = Definition(obj, create_revision=5, mod_revision=5, structure=structure_of(obj["spec"]))
+    done = settled(old)
+    told = done.head["status"]["conditions"][-1]
+    assert (told["type"], told["status"], told["message"]) == ("NonStructuralSchema", status, text)
+    assert "NonStructuralSchema" not in outcome(settled(done))  # as in a definition that has been put right
 
 
 @pytest.mark.parametrize(

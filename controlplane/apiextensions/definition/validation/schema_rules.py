@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
 from controlplane.apiextensions.definition.validation.options import TYPES, Strictness, walk_schema
 from controlplane.apiextensions.definition.validation.rules import rule_errors
+from controlplane.apiextensions.rules.loading import language_steps
 from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import META_FIELDS
@@ -30,6 +31,7 @@ from controlplane.apimachinery.validation.field import (
     not_supported,
     required,
 )
+from controlplane.base.values import dataclass
 from controlplane.cel.patterns import PatternError, searcher
 
 __all__ = ["validation_errors"]
@@ -69,6 +71,8 @@ def validation_errors(
         return
     at = f"{path}.openAPIV3Schema"
     yield from _compile_patterns(schema)
+    if has_rules(schema):
+        yield from language_steps()
     parts: set[int] = set()
     yield from plain_steps(schema, parts)
     plain, count, unsupported = frozenset(parts), 0, ""

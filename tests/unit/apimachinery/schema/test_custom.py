@@ -129,7 +129,7 @@ def test_defaults(value: Obj, expected: Obj) -> None:
 
 def test_reading_says_whether_it_changed_anything() -> None:
     custom = schema({"type": "object", "properties": {"a": {"type": "integer", "default": 1}}})
-    assert custom.read({"metadata": {}, "spec": {"a": 2}}) is False
+    assert custom.read({"metadata": {"generation": 1}, "spec": {"a": 2}}) is False
     assert custom.read({"metadata": {}, "spec": {}}) is True
     assert custom.read({"metadata": {}, "spec": {"a": 2, "b": 1}}) is True
 
