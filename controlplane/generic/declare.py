@@ -17,7 +17,7 @@ become the other.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from controlplane.apiextensions.definition.validation.definition import definiti
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, DeferredVersion, Resource, Strategy
+from controlplane.apimachinery.validation.field import FieldError
 from controlplane.generic.model_schema import schema_of_model
 
 __all__ = ["DeclarationError", "Functions", "Scale", "Version", "declare"]
@@ -170,7 +171,7 @@ def _with(resource: Resource, columns: dict[str, tuple[Column, ...]], hooks: Str
 
 _UNSET = Strategy()
 _CHANGING = ("default", "prepare_for_create", "prepare_for_update")
-_FINDING = ("validate", "validate_update", "warnings")
+_CHECKING = ("validate", "validate_update")
 
 
 def _hooked(base: Strategy, hooks: Strategy) -> Strategy:
@@ -182,8 +183,10 @@ def _hooked(base: Strategy, hooks: Strategy) -> Strategy:
             continue
         if field.name in _CHANGING:
             changes[field.name] = _after(getattr(base, field.name), given)
-        elif field.name in _FINDING:
-            changes[field.name] = _both(getattr(base, field.name), given)
+        elif field.name in _CHECKING:
+            changes[field.name] = _checks(getattr(base, field.name), given)
+        elif field.name == "warnings":
+            changes[field.name] = _both(base.warnings, given)
         elif field.name == "update_warnings":
             changes[field.name] = _both(base.update_warnings, given) if base.update_warnings is not None else given
         else:
@@ -197,6 +200,16 @@ def _after(first: Any, then: Any) -> Any:
         then(*objects)
 
     return run
+
+
+def _checks(first: Any, then: Any) -> Any:
+    """As an iterator: either may have breaks in what it finds."""
+
+    def check(*objects: Obj) -> Iterator[FieldError | None]:
+        yield from first(*objects)
+        yield from then(*objects)
+
+    return check
 
 
 def _both(first: Any, then: Any) -> Any:
