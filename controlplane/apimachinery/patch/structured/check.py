@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from controlplane.apimachinery.patch.structured.elements import path_text
 from controlplane.apimachinery.patch.structured.errors import TypeMismatch
 from controlplane.apimachinery.patch.structured.types import ListType, MapType, Type
 from controlplane.apimachinery.patch.structured.values import item_element, kind_of
+from controlplane.apimachinery.validation.field import go_quoted, go_value
 
 __all__ = ["check_type"]
 
@@ -89,7 +88,7 @@ def _scalar_problem(scalar: str, value: Any) -> str:
     if scalar == "numeric" and not number:
         return f"expected numeric (int or float), got {_go_type(value)}"
     if scalar == "string" and not isinstance(value, str):
-        return f"expected string, got {_go_value(value)}"
+        return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
     if scalar == "boolean" and not isinstance(value, bool):
         return f"expected boolean, got {_shown(value)}"
     if scalar == "untyped" and isinstance(value, (dict, list)):
@@ -102,16 +101,8 @@ def _problem(path: str, text: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as upstream's %v prints it."""
-    if isinstance(value, str):
-        return orjson.dumps(value).decode()
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "map[" + " ".join(f"{k}:{_shown(v)}" for k, v in sorted(value.items())) + "]"
-    if isinstance(value, list):
-        return "[" + " ".join(map(_shown, value)) + "]"
-    return str(value)
+    """A value as Go's %v prints the pointer that upstream wraps it in."""
+    return f"&{{{go_value(value)}}}"
 
 
 def _go_type(value: Any) -> str:
@@ -122,6 +113,16 @@ def _go_type(value: Any) -> str:
     return "map[string]interface {}" if isinstance(value, dict) else "[]interface {}"
 
 
-def _go_value(value: Any) -> str:
-    """A value as upstream's %#v prints a wrapped one."""
-    return f"&value.valueUnstructured{{Value:{_shown(value)}}}"
+def _go_syntax(value: Any) -> str:
+    """A value as Go's %#v prints it."""
+    match value:
+        case None:
+            return "interface {}(nil)"
+        case str():
+            return go_quoted(value)
+        case list():
+            return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
+        case dict():
+            fields = ", ".join(f"{go_quoted(name)}:{_go_syntax(value[name])}" for name in sorted(value))
+            return f"map[string]interface {{}}{{{fields}}}"
+    return go_value(value)
