@@ -111,8 +111,8 @@ def test_remove_takes_fields_and_items() -> None:
         pytest.param({"map": ["a"]}, ".map: expected map, got &{[a]}", id="list-for-map"),
         pytest.param({"set": "x"}, ".set: expected list, got &{x}", id="text-for-list"),
         pytest.param(
-            {"scalar": {"b": ["c", None], "a": True}},
-            '&value.valueUnstructured{Value:map[string]interface {}{"a":true, "b":[]interface {}{"c", interface {}(nil)}}}',
+            {"scalar": ["c", {"a": None}]},
+            '&value.valueUnstructured{Value:[]interface {}{"c", map[string]interface {}{"a":interface {}(nil)}}}',
             id="map-for-text",
         ),
     ],
