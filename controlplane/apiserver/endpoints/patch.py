@@ -96,7 +96,7 @@ async def patch(services: Services, request: Request, target: Target, answer: An
             admit_create=admission.validate_create_on_update() if is_apply else None,
             admit_update=admission.validate_update(),
             warn=warn,
-            allow_create=is_apply,
+            allow_create=is_apply and target.subresource is None,
             dry_run=options.dry_run,
         ),
     )
