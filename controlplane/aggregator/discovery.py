@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from multidict import CIMultiDict
@@ -26,6 +25,7 @@ from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.user import UserInfo
 from controlplane.base import logs
 from controlplane.base.clock import Clock
+from controlplane.base.values import dataclass
 from controlplane.reconcile.controller import Result
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GroupVersion, Obj
+from controlplane.base.values import dataclass
 from controlplane.storage.cache.entry import Entry
 
 __all__ = ["AVAILABLE", "Backend", "Registration", "condition_of", "read_registration"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
-from controlplane.apiextensions.custom.resource import CustomResources
 from controlplane.apiextensions.definition.conditions import Condition, conditions_of, with_condition
 from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apiextensions.definition.resource import CLEANUP_FINALIZER
@@ -23,6 +23,9 @@ from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.update import Produce
 from controlplane.base import logs
 from controlplane.storage.cache.ring import Change
+
+if TYPE_CHECKING:
+    from controlplane.apiextensions.custom.resource import CustomResources
 
 __all__ = ["InstanceRemoval", "needs_cleanup"]
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from controlplane.apiextensions.cleanup import InstanceRemoval, needs_cleanup
-from controlplane.apiextensions.custom.resource import CustomResources
 from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apiextensions.definition.resource import DEFINITIONS
 from controlplane.apiextensions.definition.storage_form import SERVED
@@ -24,6 +23,9 @@ from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.update import Produce, Update, update
 from controlplane.base import logs
 from controlplane.base.tasks import Owner
+
+if TYPE_CHECKING:
+    from controlplane.apiextensions.custom.resource import CustomResources
 
 __all__ = ["Definitions", "Settling"]
 

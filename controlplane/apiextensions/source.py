@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from controlplane.apiextensions.custom.resource import CustomResources, resources_of
 from controlplane.apiextensions.definition.extract import Definition, read_definition, schema_in
 from controlplane.apiextensions.definition.resource import DEFINITIONS
 from controlplane.apiextensions.definition.storage_form import StorageForm
@@ -21,6 +21,9 @@ from controlplane.apiserver.registry.table import Served
 from controlplane.base import logs
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change
+
+if TYPE_CHECKING:
+    from controlplane.apiextensions.custom.resource import CustomResources
 
 __all__ = ["CUSTOM_RESOURCES", "CustomResourceSource"]
 
@@ -114,6 +117,8 @@ class CustomResourceSource:
             changes[new.gr] = self._serve(new)
 
     def _serve(self, definition: Definition) -> list[Served]:
+        from controlplane.apiextensions.custom.resource import resources_of  # late: large, and many stores have none
+
         made = resources_of(
             definition,
             lambda version: self._schema(definition.name, version),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from controlplane.apimachinery.identity import GVK, GVR, GroupResource, Obj
 from controlplane.apimachinery.schema.decode import ObjectDecoder
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apimachinery.validation.field import FieldError
+from controlplane.base.values import dataclass
 
 __all__ = [
     "STANDARD_VERBS",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from controlplane.base.values import dataclass
 
 __all__ = ["ANONYMOUS", "AUTHENTICATED_GROUP", "MASTERS_GROUP", "UNAUTHENTICATED_GROUP", "UserInfo"]
 

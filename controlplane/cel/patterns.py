@@ -3,6 +3,8 @@
 A search by RE2 costs a few microseconds, most of them in the call. Patterns of which ``linear`` shows that ``re``
 cannot take long over them either are given to ``re``, which is ten times sooner.
 
+Both are imported when the first pattern comes: few servers have one before they are ready.
+
 Source: Go's ``regexp`` (RE2 syntax), in which Kubernetes reads patterns.
 """
 
@@ -12,10 +14,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Protocol
-
-import re2
-
-from controlplane.cel.linear import compile_linear
 
 __all__ = ["Found", "PatternError", "finder", "searcher"]
 
@@ -81,6 +79,8 @@ def _searcher(pattern: str) -> Search | str:
 
 
 def _new_searcher(pattern: str) -> Search:
+    from controlplane.cel.linear import compile_linear
+
     simple = compile_linear(pattern)
     if simple is not None:
         return simple
@@ -117,6 +117,8 @@ def _compiled(pattern: str) -> _Compiled:
     repeats = sum(int(most or least) for least, most in _REPEATS.findall(pattern))
     if repeats > _MAX_REPEATS:
         raise PatternError(f"error parsing regexp: expression too large: `{pattern}`")
+    import re2
+
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MEMORY_BYTES

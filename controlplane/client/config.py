@@ -8,9 +8,10 @@ from __future__ import annotations
 import ssl
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from controlplane.base.values import dataclass
 from controlplane.client.errors import KubeconfigError
 
 __all__ = ["ClientConfig", "Impersonation"]

@@ -10,10 +10,10 @@ Source: KEP-3352 (the documents), kubernetes/client-go ``discovery`` (stale vers
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from controlplane.apimachinery.identity import GVR, GroupVersion, Obj
 from controlplane.apimachinery.status import APIError
+from controlplane.base.values import dataclass
 from controlplane.client.api import APIClient
 from controlplane.client.errors import ClientError
 from controlplane.client.results import object_of, raise_for_status

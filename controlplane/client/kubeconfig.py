@@ -12,7 +12,6 @@ import binascii
 from pathlib import Path
 from typing import Any
 
-from controlplane.apimachinery.codec import yaml
 from controlplane.client.config import ClientConfig, Impersonation
 from controlplane.client.errors import KubeconfigError
 
@@ -38,6 +37,8 @@ class _Reader:
     """One kubeconfig file; errors name it."""
 
     def __init__(self, path: Path) -> None:
+        from controlplane.apimachinery.codec import yaml  # late: few programs read one
+
         self._path = path
         try:
             content = yaml.loads(path.read_bytes())

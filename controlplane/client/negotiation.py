@@ -10,11 +10,11 @@ Source: kubernetes/apiserver ``pkg/endpoints/handlers/negotiation``; RFC 9110 se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from controlplane.apimachinery.status import APIError, not_acceptable, unsupported_media_type
+from controlplane.base.values import dataclass
 
 __all__ = [
     "APPLY_PATCH",

@@ -7,9 +7,9 @@ Source: behaviour of kubernetes/apiserver ``pkg/endpoints/request`` (RequestInfo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from controlplane.base.values import dataclass
 from controlplane.client.request import Query
 
 __all__ = ["LONG_RUNNING_VERBS", "RequestInfo", "RequestInfoError", "parse_request_info"]

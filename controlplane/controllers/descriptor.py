@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from controlplane.apimachinery.identity import GVR, GroupResource, Obj
 from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.base.clock import Clock, SystemClock
+from controlplane.base.values import dataclass
 from controlplane.client.api import APIClient
 from controlplane.controllers.keys import ControllerKeys
 from controlplane.reconcile.controller import Runnable, Watch

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+from controlplane.base.values import dataclass
 
 __all__ = ["CertificateAuthority", "ControllerKeys", "LegacyToken"]
 

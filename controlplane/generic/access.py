@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from controlplane.apimachinery.identity import GroupResource
 from controlplane.apis.builtin import BUILTIN
@@ -15,43 +15,88 @@ from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.authorization.grants import GrantsAuthorizer
 from controlplane.apiserver.authorization.masters import ListedMastersAuthorizer, MastersAuthorizer
 from controlplane.apiserver.authorization.public_info import PublicInfoAuthorizer
-from controlplane.apiserver.authorization.union import UnionAuthorizer
-from controlplane.apiserver.options import RBAC
+from controlplane.apiserver.options import MODES, RBAC
+from controlplane.base.values import dataclass
+from controlplane.controllers.descriptor import DISCOVERY_RULES
 from controlplane.generic.config import SOURCES, CompletedConfig
 from controlplane.generic.controllers import controller_rules, served_resources, service_account
 from controlplane.plugins.authorization.bootstrap.policy import Policy
 from controlplane.plugins.authorization.bootstrap.selection import bootstrap_policy
+from controlplane.plugins.authorization.configuration.chain import (
+    WEBHOOK,
+    Configured,
+    ConfiguredAuthorizers,
+    Makers,
+    with_clients,
+)
+from controlplane.plugins.authorization.configuration.reading import ReadAuthorizers, read_authorizers
 from controlplane.plugins.authorization.rbac.authorizer import RBACAuthorizer
 from controlplane.plugins.authorization.rbac.escalation import EscalationGuards
 from controlplane.plugins.authorization.rbac.index import RoleIndex
+from controlplane.plugins.authorization.webhook.config import AuthorizerConfig
 from controlplane.storage.cache.mirror import Mirror
 
-__all__ = ["Access", "build_access", "policy_of"]
+__all__ = ["Access", "ReadAccess", "build_access", "policy_of", "read_access"]
+
+
+class ReadAccess(NamedTuple):
+    """The configured authorizers, in order; ``file``: what was read of them, None where flags say it."""
+
+    configured: tuple[Configured, ...]
+    file: ReadAuthorizers | None
+
+    @property
+    def by_roles(self) -> bool:
+        """Whether roles decide."""
+        return any(authorizer.type == RBAC for authorizer, _ in self.configured)
+
+
+def read_access(config: CompletedConfig) -> ReadAccess:
+    """Read the files that say who decides. Blocks.
+
+    Raises:
+        ConfigurationError, KubeconfigError: one cannot be used; the message names it.
+    """
+    if config.authorization_config_file:
+        known = [mode for mode in MODES if mode != RBAC or config.serves_roles]
+        file = read_authorizers(config.authorization_config_file, known)
+        return ReadAccess(tuple(with_clients(file[0])), file)
+    authorizers = [
+        AuthorizerConfig(
+            type=mode, name=mode.lower(), webhook=config.authorization_webhook if mode == WEBHOOK else None
+        )
+        for mode in config.modes
+    ]
+    return ReadAccess(tuple(with_clients(authorizers)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """``guards``: of the kinds that give access. ``index``: of roles and bindings; to be closed."""
+    """``guards``: of the kinds that give access. ``index``: of roles and bindings. Both it and ``authorizer`` are to be
+    closed."""
 
-    authorizer: Authorizer
+    authorizer: ConfiguredAuthorizers
     guards: Mapping[GroupResource, Guard]
     index: RoleIndex
 
 
-def build_access(config: CompletedConfig, mirror: Mirror) -> Access:
-    """``system:masters`` first, then added authorizers, then the modes in order. Where roles do not decide, controllers
-    have their rules without them; without any mode, health and version are open to all."""
+def build_access(config: CompletedConfig, read: ReadAccess, mirror: Mirror) -> Access:
+    """``system:masters`` first, then added authorizers, then the configured ones in order. Where roles do not decide,
+    controllers have their rules without them; where nobody is configured, health and version are open to all."""
     index = RoleIndex(mirror, frozenset(resource.gr for resource in config.resources))
-    by_roles = RBAC in config.modes
-    chain: list[tuple[str, Authorizer]] = [("masters", MastersAuthorizer() if by_roles else ListedMastersAuthorizer())]
-    if not by_roles:
-        grants = {service_account(name).name: rules for name, rules in controller_rules(config).items()}
-        chain.append(("controllers", GrantsAuthorizer(grants)))
-    chain += [(f"added-{at}", authorizer) for at, authorizer in enumerate(config.authorizers)]
-    if not config.modes:
-        chain.append(("public-info", PublicInfoAuthorizer()))
-    chain += [(mode, _mode(mode, index)) for mode in config.modes]
-    authorizer = UnionAuthorizer(chain)
+    first: list[tuple[str, Authorizer]] = [
+        ("masters", MastersAuthorizer() if read.by_roles else ListedMastersAuthorizer())
+    ]
+    if not read.by_roles:
+        grants = {
+            service_account(name).name: (*rules, *DISCOVERY_RULES) for name, rules in controller_rules(config).items()
+        }
+        first.append(("controllers", GrantsAuthorizer(grants)))
+    first += [(f"added-{at}", authorizer) for at, authorizer in enumerate(config.authorizers)]
+    if not read.configured:
+        first.append(("public-info", PublicInfoAuthorizer()))
+    makers: Makers = {RBAC: lambda: RBACAuthorizer(index), "AlwaysAllow": AlwaysAllow, "AlwaysDeny": AlwaysDeny}
+    authorizer = ConfiguredAuthorizers(first, read.configured, makers, clock=config.clock)
     return Access(authorizer=authorizer, guards=EscalationGuards(index, authorizer).guards(), index=index)
 
 
@@ -64,9 +109,3 @@ def policy_of(config: CompletedConfig) -> Policy:
         accounts=controller_rules(config),
         in_namespaces=ROLES.gr in served and ROLE_BINDINGS.gr in served,
     )
-
-
-def _mode(name: str, index: RoleIndex) -> Authorizer:
-    if name == RBAC:
-        return RBACAuthorizer(index)
-    return AlwaysAllow() if name == "AlwaysAllow" else AlwaysDeny()

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from controlplane.apimachinery.codec import yaml
 from controlplane.apimachinery.identity import Obj
 from controlplane.plugins.admission.api import PluginConfigurationError
 
@@ -62,6 +61,8 @@ def _configuration(entry: dict[str, Any], directory: Path, at: str) -> Obj | Non
 
 
 def _load(path: Path) -> dict[str, Any]:
+    from controlplane.apimachinery.codec import yaml  # late: few servers have such a file
+
     try:
         value, repeated = yaml.loads_strict(path.read_bytes())
     except OSError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.apiserver.authentication.anonymous import AnonymousAuthenticator
@@ -23,6 +22,7 @@ from controlplane.apiserver.authentication.tokens import ForOwnAudiences, TokenU
 from controlplane.apiserver.authentication.union import UnionAuthenticator
 from controlplane.apiserver.authentication.x509 import X509Authenticator
 from controlplane.base.tls.context import TLSFilesError
+from controlplane.base.values import dataclass
 from controlplane.controllers.keys import ControllerKeys
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.credentials import Credentials, prepare_credentials, serves_accounts, serving_ca_pem

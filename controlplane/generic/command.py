@@ -30,6 +30,14 @@ UNUSABLE = 1
 REFUSED = 2
 """Exit statuses."""
 
+WANTED_SOON = (
+    "controlplane.apimachinery.codec.yaml",
+    "controlplane.apiextensions.definition.warnings",
+    "controlplane.apiextensions.definition.validation.definition",
+    "controlplane.apiextensions.custom.resource",
+)
+"""Not needed to be ready, but imported then, so that the first to send YAML or a definition need not wait."""
+
 LAG_INTERVAL_SECONDS = 0.05
 """Of the monitor of the loop: twenty turns a second cost an idle server half a percent of a core."""
 
@@ -126,7 +134,8 @@ async def _serve(config: CompletedConfig, program: str) -> None:
             print(f"{program}: serving {running.url}; kubeconfig: {running.kubeconfig or 'none'}", flush=True)  # noqa: T201
         log.info("serving", url=running.url, store=config.store, pid=os.getpid())
         process.serving()
-        process.import_aside("controlplane.apimachinery.codec.yaml")  # so that the first to send YAML need not wait
+        for module in WANTED_SOON:
+            process.import_aside(module)
         async with LagMonitor(interval_seconds=LAG_INTERVAL_SECONDS):
             await stop.wait()
         log.info("shutting down")

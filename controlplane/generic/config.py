@@ -27,6 +27,8 @@ from controlplane.apiserver.endpoints.calls import CallKey
 from controlplane.apiserver.filters.chain import FILTERS, Filter
 from controlplane.apiserver.options import (
     RBAC,
+    WEBHOOK,
+    AuthorizationOptions,
     kv_options,
     oidc_config,
     service_account_config,
@@ -45,6 +47,7 @@ from controlplane.controllers.descriptor import ControllerDescriptor
 from controlplane.generic.controller_options import controller_toggle
 from controlplane.generic.options import GenericOptions, toggle_of
 from controlplane.plugins.admission.api import AdmissionPlugin
+from controlplane.plugins.authorization.webhook.config import WebhookConfig
 from controlplane.plugins.builtin import ORDERED
 from controlplane.plugins.calls.api import CallDescriptor
 from controlplane.plugins.calls.builtin import CALLS
@@ -89,6 +92,7 @@ class Config:
     ``anonymous`` None: as the authentication configuration has it, else allowed.
     ``authenticators``, ``token_authenticators`` and ``authorizers`` are asked before the built-in ones.
     ``authorization_modes``: which of those, in order; None is RBAC where roles are served, else none.
+    ``authorization_webhook``: of the mode Webhook. ``authorization_config_file``: says it all instead of modes.
     ``admission``: the plugins that run, in order; ``admission_config_file`` has what some of them are configured by.
     ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
@@ -122,6 +126,8 @@ class Config:
     token_webhook: TokenWebhookConfig | None = None
     service_accounts: ServiceAccountConfig = field(default_factory=ServiceAccountConfig)
     authorization_modes: tuple[str, ...] | None = None
+    authorization_webhook: WebhookConfig | None = None
+    authorization_config_file: str = ""
     authenticators: list[Authenticator] = field(default_factory=list)
     token_authenticators: list[TokenAuthenticator] = field(default_factory=list)
     authorizers: list[Authorizer] = field(default_factory=list)
@@ -174,6 +180,10 @@ class Config:
         missing = sorted(ROLE_KINDS - {resource.gr for resource in self.resources})
         if missing and RBAC in (self.authorization_modes or ()):
             raise ConfigError(f"authorization_modes has {RBAC}, which needs {', '.join(map(str, missing))}")
+        if self.authorization_config_file and self.authorization_modes:
+            raise ConfigError("authorization_modes and authorization_config_file exclude each other")
+        if (WEBHOOK in (self.authorization_modes or ())) != (self.authorization_webhook is not None):
+            raise ConfigError(f"the mode {WEBHOOK} and authorization_webhook go together")
         _check_unique("admission plugin", [plugin.name for plugin in self.admission])
         _check_unique("controller", [controller.name for controller in self.controllers])
         if bool(self.cert_file) != bool(self.key_file):
@@ -237,6 +247,8 @@ def config_of(options: GenericOptions) -> Config:
         token_webhook=token_webhook_config(authentication),
         service_accounts=service_account_config(options.service_accounts),
         authorization_modes=options.authorization.authorization_mode or None,
+        authorization_webhook=_access_webhook(options.authorization),
+        authorization_config_file=options.authorization.authorization_config,
         resources=[_adapted(kind, options) for kind in options.kinds()],
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         admission=[plugin for plugin in ORDERED if toggle_of(plugin.name) in toggles.on],
@@ -260,6 +272,17 @@ def config_of(options: GenericOptions) -> Config:
         hsts_directives=serving.hsts_directives,
         cors_origins=serving.cors_origins,
         notes=toggles.explain(),
+    )
+
+
+def _access_webhook(options: AuthorizationOptions) -> WebhookConfig | None:
+    if not options.webhook_config_file:
+        return None
+    return WebhookConfig(
+        kubeconfig_file=options.webhook_config_file,
+        version=options.webhook_version,
+        authorized_seconds=options.webhook_cache_authorized_ttl,
+        unauthorized_seconds=options.webhook_cache_unauthorized_ttl,
     )
 
 

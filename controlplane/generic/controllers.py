@@ -19,7 +19,7 @@ from controlplane.client.api import APIClient
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
 from controlplane.controllers.core import NAMESPACES
-from controlplane.controllers.descriptor import DISCOVERY_RULES, ControllerContext, ControllerDescriptor
+from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.controllers.garbage_collector import GarbageCollector
 from controlplane.controllers.keys import ControllerKeys
 from controlplane.controllers.system_namespaces.controller import SYSTEM_NAMESPACES
@@ -66,11 +66,12 @@ def selected(config: CompletedConfig, keys: ControllerKeys | None = None) -> lis
 
 
 def controller_rules(config: CompletedConfig) -> dict[str, tuple[PolicyRule, ...]]:
-    """What the controllers may do, by account: also those that another process runs."""
+    """What the controllers may do, by account, also those that another process runs; besides what everybody may read of
+    discovery."""
     rules: dict[str, tuple[PolicyRule, ...]] = {}
     for descriptor in wanted(config):
         if descriptor.account:  # several controllers may share one
-            rules[descriptor.account] = (*rules.get(descriptor.account, DISCOVERY_RULES), *descriptor.rules)
+            rules[descriptor.account] = (*rules.get(descriptor.account, ()), *descriptor.rules)
     return rules
 
 

@@ -8,12 +8,12 @@ to start.
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
 
 from controlplane.base.tls.context import ServerTLS, TLSFiles
 from controlplane.base.tls.kubeconfig import kubeconfig, write_kubeconfig
 from controlplane.base.tls.pki import PKI, ensure_pki, serving_names
 from controlplane.base.tls.token_key import TokenKey, ensure_token_key
+from controlplane.base.values import dataclass
 from controlplane.generic.config import CompletedConfig
 from controlplane.storage.kv.api import ABSENT, KV
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TypeVar
 
 from controlplane.apiextensions.definition.resource import DEFINITIONS
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
 from controlplane.base.options import Loaded
+from controlplane.base.values import dataclass
 from controlplane.controllers.builtin import BUILTIN as CONTROLLERS
 from controlplane.controllers.descriptor import ControllerDescriptor
 from controlplane.controllers.keys import ControllerKeys

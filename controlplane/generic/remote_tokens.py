@@ -7,25 +7,24 @@ in this process.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controlplane.apiserver.authentication.api import Audiences, TokenAuthenticator
 from controlplane.apiserver.authentication.jwt.config import Anonymous, AuthenticationConfiguration
-from controlplane.apiserver.authentication.jwt.configured import (
-    ConfiguredIssuers,
-    ReadConfiguration,
-    follow_file,
-    read_configuration,
-)
 from controlplane.apiserver.authentication.jwt.metrics import record_config
 from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.token_cache import CachedTokens
 from controlplane.apiserver.authentication.tokens import ForOwnAudiences
 from controlplane.apiserver.authentication.webhook import TokenWebhook
+from controlplane.base.values import dataclass
 from controlplane.client.config import ClientConfig
 from controlplane.client.kubeconfig import load_kubeconfig
 from controlplane.generic.config import CompletedConfig
+
+if TYPE_CHECKING:
+    from controlplane.apiserver.authentication.jwt.configured import ConfiguredIssuers, ReadConfiguration
 
 __all__ = ["RemoteConfiguration", "RemoteTokens", "read_remote_configuration"]
 
@@ -59,6 +58,8 @@ def read_remote_configuration(config: CompletedConfig) -> RemoteConfiguration:
     """
     file, oidc = None, None
     if config.authentication_config_file:
+        from controlplane.apiserver.authentication.jwt.configured import read_configuration
+
         file = read_configuration(config.authentication_config_file, config.service_accounts.issuers)
         if file[0].anonymous is not None and config.anonymous is not None:
             raise ConfigurationError(
@@ -86,6 +87,8 @@ class RemoteTokens:
         self._closes: list[TokenWebhook | ConfiguredIssuers] = []
         self._issuers: ConfiguredIssuers | None = None
         if read.issuers is not None:
+            from controlplane.apiserver.authentication.jwt.configured import ConfiguredIssuers  # late: few have any
+
             self._issuers = ConfiguredIssuers(read.issuers.jwt, clock=config.clock)
             self._cache = CachedTokens(
                 ForOwnAudiences(self._issuers, audiences), success_seconds=ISSUERS_CACHE_SECONDS, clock=config.clock
@@ -109,6 +112,8 @@ class RemoteTokens:
 
     async def follow(self) -> None:
         """Take up changes of the configuration's file; runs until cancelled: an owned task."""
+        from controlplane.apiserver.authentication.jwt.configured import follow_file
+
         issuers, file = self._issuers, self._read.file
         assert issuers is not None
         assert file is not None

@@ -13,7 +13,6 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.aggregator.aggregator import Aggregator
@@ -28,7 +27,6 @@ from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.openapi.handler import OpenAPI
-from controlplane.apiserver.options import RBAC
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
 from controlplane.apiserver.registry.table import TableHolder, build_table
@@ -43,12 +41,13 @@ from controlplane.base.tls.context import TLSFilesError
 from controlplane.base.tls.kubeconfig import KubeconfigError
 from controlplane.base.tls.pki import PKIError
 from controlplane.base.tls.upkeep import keep_up
+from controlplane.base.values import dataclass
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request_info import RequestInfo
 from controlplane.client.webhook import WebhookTransport
 from controlplane.controllers import garbage_collector
 from controlplane.controllers.garbage_collector.graph import Graph
-from controlplane.generic.access import build_access, policy_of
+from controlplane.generic.access import ReadAccess, build_access, policy_of, read_access
 from controlplane.generic.admission import read_admission_configuration
 from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
@@ -97,7 +96,8 @@ class StartError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """What ``open_plane`` has opened. ``thread``: for files. ``admission``: plugins' configurations, by name."""
+    """What ``open_plane`` has opened. ``thread``: for files. ``admission``: plugins' configurations, by name.
+    ``access``: who decides."""
 
     listening: socket.socket
     kv: KV
@@ -105,6 +105,7 @@ class _Parts:
     identities: Identities
     thread: ThreadPoolExecutor
     admission: Mapping[str, Obj]
+    access: ReadAccess
     failed: asyncio.Future[BaseException]
 
 
@@ -126,6 +127,7 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
             raise StartError(f"--admission-control-config-file: {error}") from error
         stack.push_async_callback(plane.webhooks.close)
         stack.push_async_callback(plane.remote_tokens.close)
+        stack.push_async_callback(plane.close_access)
         stack.push_async_callback(plane.close_sources)
         yield plane
 
@@ -146,6 +148,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     stack.push_async_callback(kv.close)
     identities = await reading
     admission = await loop.run_in_executor(thread, read_admission_configuration, config.admission_config_file)
+    access = await loop.run_in_executor(thread, read_access, config)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)
     failed: asyncio.Future[BaseException] = loop.create_future()
@@ -171,6 +174,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         identities=identities,
         thread=thread,
         admission=admission,
+        access=access,
         failed=failed,
     )
 
@@ -205,10 +209,10 @@ class ControlPlane:
         self._sources: list[Source] = [source.start(services) for source in config.sources]
         self.aggregator = self._aggregation(services)
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
-        self._access = build_access(config, parts.mirror)
+        self._access = build_access(config, parts.access, parts.mirror)
         self.server = self._server()
         self._roles_made = asyncio.Event()
-        if RBAC in config.modes:
+        if parts.access.by_roles:
             self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
         else:
             self._roles_made.set()
@@ -226,6 +230,8 @@ class ControlPlane:
             for name, hook in self.aggregator.hooks():
                 self.server.hooks.add_post_start(name, hook, by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
+        if parts.access.file is not None:
+            self.server.hooks.add_post_start("watch-authorization-config", self._watch_access, by=__name__)
         if config.openapi_prewarm:
             self.server.hooks.add_post_start("openapi-prewarm", self._prewarm_openapi, by=__name__)
         self.server.hooks.add_post_start("watch-certificates", self._watch_certificates, by=__name__)
@@ -237,6 +243,10 @@ class ControlPlane:
     def loopback(self, user: UserInfo) -> LoopbackClient:
         """A client in this process, as ``user``."""
         return self.server.loopback(user)
+
+    async def close_access(self) -> None:
+        """Close connections to those who decide. Idempotent."""
+        await self._access.authorizer.close()
 
     async def close_sources(self) -> None:
         """Stop what follows the store: indexes, and what changes the table. Idempotent."""
@@ -386,8 +396,14 @@ class ControlPlane:
         Raises:
             APIError, ClientError, TimeoutError: it has not worked for half a minute.
         """
-        if RBAC in self.config.modes:
+        if self._parts.access.by_roles:
             await make_policy_true(policy_of(self.config), self.loopback(SERVER_USER), self.config.clock)
+
+    async def _watch_access(self, context: HookContext) -> None:
+        file = self._parts.access.file
+        assert file is not None
+        follow = self._access.authorizer.follow(self.config.authorization_config_file, file)
+        context.start(follow, name="authorization-config")
 
     async def _make_roles(self, _context: HookContext) -> None:
         await self.make_roles()

@@ -15,7 +15,6 @@ places: client-go counts from the answer to a renewal, and releases without look
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -24,6 +23,7 @@ from controlplane.apimachinery.status import APIError
 from controlplane.base import logs
 from controlplane.base.clock import Clock, SystemClock, rfc3339_micro
 from controlplane.base.tasks import TaskGroup
+from controlplane.base.values import dataclass
 from controlplane.client.errors import ClientError
 from controlplane.client.resources import ResourceClient
 from controlplane.reconcile import metrics

@@ -10,12 +10,12 @@ Revisions are ints here and opaque strings on the wire.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
 
 from controlplane.apimachinery.identity import Key, Obj
 from controlplane.base.streams import Sink
+from controlplane.base.values import dataclass
 
 __all__ = [
     "ANY",

@@ -10,9 +10,9 @@ import sqlite3
 import uuid
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from controlplane.base.values import dataclass
 from controlplane.storage.errors import StoreUnusable
 from controlplane.storage.kv.sqlite.errors import refused_open
 from controlplane.storage.kv.sqlite.invariants import INVARIANTS, NEWEST

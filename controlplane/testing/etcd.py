@@ -22,11 +22,12 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+from controlplane.base.values import dataclass
 
 __all__ = ["ENVIRONMENT", "EtcdProcess", "EtcdTLS", "find_etcd"]
 

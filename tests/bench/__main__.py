@@ -20,6 +20,7 @@ from tests.bench import (
     bench_openapi,
     compare,
     machine,
+    rows_access,
     rows_controllers,
     rows_crds,
     rows_http,
@@ -31,6 +32,7 @@ from tests.bench.report import Row
 
 ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "get": rows_http.get,
+    "access": rows_access.access,
     "list": rows_http.list_7000,
     "create-embedded": rows_http.create_embedded,
     "create-etcd": rows_http.create_etcd,
@@ -47,7 +49,9 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }
-SCALING = frozenset({"readiness", "openapi", "deletions", "definitions", "many-definitions", "checking", "reference"})
+SCALING = frozenset(
+    {"access", "checking", "definitions", "deletions", "many-definitions", "openapi", "readiness", "reference"}
+)
 """Those that have rows which scale."""
 
 

@@ -38,7 +38,7 @@ def test_the_readmes_ten_lines(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "['shop']" in done.stdout
+    assert "{'color': 'red'}" in done.stdout
     assert "https://127.0.0.1:" in done.stdout
 
 

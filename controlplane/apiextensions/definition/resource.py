@@ -6,19 +6,16 @@ Source: kubernetes/apiextensions-apiserver ``pkg/registry/customresourcedefiniti
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from controlplane.apiextensions.definition.conditions import Condition, conditions_of, with_condition
 from controlplane.apiextensions.definition.message import DEFINITION_MESSAGE
 from controlplane.apiextensions.definition.schema import DEFINITION_SCHEMA
 from controlplane.apiextensions.definition.storage_form import GROUP, SERVED, STORED
-from controlplane.apiextensions.definition.validation.definition import (
-    definition_errors,
-    definition_update_errors,
-    status_update_errors,
-)
-from controlplane.apiextensions.definition.warnings import definition_update_warnings, definition_warnings
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
+from controlplane.apimachinery.validation.field import FieldError
 
 __all__ = ["CLEANUP_FINALIZER", "DEFINITIONS"]
 
@@ -88,6 +85,39 @@ def _begin_deletion(obj: Obj) -> None:
     obj["status"] = {**obj["status"], "conditions": with_condition(conditions_of(obj), _PENDING, now)}
 
 
+# What checks definitions is imported with the first of them: it is large, and many stores have none.
+
+
+def _errors(obj: Obj) -> Iterable[FieldError | None]:
+    from controlplane.apiextensions.definition.validation.definition import definition_errors
+
+    return definition_errors(obj)
+
+
+def _update_errors(obj: Obj, old: Obj) -> Iterable[FieldError | None]:
+    from controlplane.apiextensions.definition.validation.definition import definition_update_errors
+
+    return definition_update_errors(obj, old)
+
+
+def _status_update_errors(obj: Obj, old: Obj) -> Iterable[FieldError | None]:
+    from controlplane.apiextensions.definition.validation.definition import status_update_errors
+
+    return status_update_errors(obj, old)
+
+
+def _warnings(obj: Obj) -> list[str]:
+    from controlplane.apiextensions.definition.warnings import definition_warnings
+
+    return definition_warnings(obj)
+
+
+def _update_warnings(obj: Obj, old: Obj) -> list[str]:
+    from controlplane.apiextensions.definition.warnings import definition_update_warnings
+
+    return definition_update_warnings(obj, old)
+
+
 def _created_at(obj: Obj) -> str:
     return meta.creation_timestamp(obj)
 
@@ -120,10 +150,10 @@ DEFINITIONS = Resource(
         default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_prepare_for_update,
-        validate=definition_errors,
-        validate_update=definition_update_errors,
-        warnings=definition_warnings,
-        update_warnings=definition_update_warnings,
+        validate=_errors,
+        validate_update=_update_errors,
+        warnings=_warnings,
+        update_warnings=_update_warnings,
         held=_held,
         begin_deletion=_begin_deletion,
         unconditional_update=False,
@@ -134,7 +164,7 @@ DEFINITIONS = Resource(
             strategy=Strategy(
                 default=_default,
                 prepare_for_update=_prepare_for_status_update,
-                validate_update=status_update_errors,
+                validate_update=_status_update_errors,
                 held=_held,
                 unconditional_update=False,
             ),

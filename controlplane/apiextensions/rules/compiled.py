@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -15,6 +14,7 @@ from controlplane.apiextensions.definition.validation.field_paths import FieldPa
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.rules.declarations import Declared, SchemaTypes
+from controlplane.base.values import dataclass
 from controlplane.cel.ast import Ident
 from controlplane.cel.check.validators import walk
 from controlplane.cel.environment import Environment

@@ -6,13 +6,14 @@ Source: kubernetes/apiextensions-apiserver ``pkg/apis/apiextensions/validation/v
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from controlplane.apiextensions.rules.compiled import Rule, each_rule
 from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.rules.declarations import Declared, declare
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid
+from controlplane.base.values import dataclass
 from controlplane.cel.estimates import UNBOUNDED
 
 __all__ = ["EXPRESSION_LIMIT", "SCHEMA_LIMIT", "expression_errors"]

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from controlplane.apimachinery.codec.json_errors import syntax_error
+from controlplane.apimachinery.codec.json_text import well_formed
 
 __all__ = ["MAX_DEPTH", "MalformedJSON", "TooDeep", "dumps", "dumps_sorted", "loads"]
 
@@ -54,7 +55,7 @@ def dumps_sorted(value: Any) -> bytes:
 
 
 def loads(text: bytes | str) -> Any:
-    """Decode one JSON document.
+    """Decode one JSON document; what is not UTF-8 in its strings is replaced, as in Kubernetes.
 
     Raises:
         MalformedJSON: in Kubernetes' words. TooDeep: what ``dumps`` could not write again.
@@ -64,7 +65,11 @@ def loads(text: bytes | str) -> Any:
     except orjson.JSONDecodeError as e:
         if "depth limit" in e.msg:
             raise TooDeep from e
-        raise MalformedJSON(syntax_error(text) or str(e)) from e
+        raw = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+        problem = syntax_error(text)
+        if not problem and (repaired := well_formed(raw)) != raw:
+            return loads(repaired)
+        raise MalformedJSON(problem or str(e)) from e
     if isinstance(text, str):
         brackets = text.count("{") + text.count("[")
     else:

@@ -34,13 +34,14 @@ used; ``+Rule`` a message whose fields JSON has among those of its parent."""
 
 
 def message_of(schema: Obj, numbers: Numbers) -> Message:
-    """The message of a kind. ``numbers``: of all records in its schema.
+    """The message of a kind, made when it is first used. ``numbers``: of all records in its schema.
 
-    Raises:
+    ``Message.complete``, and whatever uses it first, raises:
         KeyError: a record has no numbers, or a number no field.
         TypeError: a type of field that no message of ours has.
     """
-    return _Builder(numbers).message(_struct(schema), schema["properties"])
+    struct, properties = _struct(schema), schema["properties"]
+    return Message(struct, later=lambda message: _Builder(numbers).define(message, properties))
 
 
 def _struct(schema: Obj) -> str:
@@ -58,10 +59,14 @@ class _Builder:
     def message(self, struct: str, properties: Obj) -> Message:
         key = struct, id(properties)
         if key not in self._made:
-            message = self._made[key] = Message(struct)
-            numbered = enumerate(self._numbers[struct].split(), 1)
-            message.define({at: self._field(name, properties) for at, name in numbered if name != "-"})
+            self.define(Message(struct), properties)
         return self._made[key]
+
+    def define(self, message: Message, properties: Obj) -> None:
+        """Give a message its fields; it may be inside itself."""
+        self._made[message.name, id(properties)] = message
+        numbered = enumerate(self._numbers[message.name].split(), 1)
+        message.define({at: self._field(name, properties) for at, name in numbered if name != "-"})
 
     def _field(self, name: str, properties: Obj) -> Field:
         if name == "metadata":

@@ -182,8 +182,8 @@ def dumps(value: Any) -> bytes:
     Raises:
         TooDeep: nested deeper than MAX_DEPTH.
     """
-    json.dumps(value)
+    separate = json.loads(json.dumps(value))  # what stands twice is written twice, not as an alias
     text: bytes = yaml.dump(
-        value, Dumper=yaml.CSafeDumper, encoding="utf-8", allow_unicode=True, default_flow_style=False, width=2**20
+        separate, Dumper=yaml.CSafeDumper, encoding="utf-8", allow_unicode=True, default_flow_style=False, width=2**20
     )
     return text

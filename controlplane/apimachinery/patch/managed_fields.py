@@ -9,7 +9,6 @@ Source: behaviour of kubernetes/apimachinery ``pkg/util/managedfields``, its ord
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -24,6 +23,7 @@ from controlplane.apimachinery.patch.structured.types import Type
 from controlplane.apimachinery.patch.structured.updater import Managers, OwnedSet, Updater
 from controlplane.apimachinery.patch.structured.walks import fields_of
 from controlplane.apimachinery.validation.metadata import TOTAL_ANNOTATION_BYTES, total_annotation_bytes
+from controlplane.base.values import dataclass
 
 __all__ = ["LAST_APPLIED", "UPDATE_MANAGERS_LIMIT", "FieldManager", "is_reset", "keep_times", "problem_of"]
 

@@ -19,8 +19,9 @@ import orjson
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.errors import MalformedPatch, PatchError, PatchNotApplicable
 from controlplane.apimachinery.schema.native import GO_TYPE
+from controlplane.apimachinery.validation.field import go_value
 
-__all__ = ["StrategicMergeError", "apply_strategic_merge_patch", "go_text"]
+__all__ = ["StrategicMergeError", "apply_strategic_merge_patch"]
 
 MARKER = "$patch"
 RETAIN_KEYS = "$retainKeys"
@@ -102,7 +103,7 @@ def _whole_map(patch: Obj) -> Obj:
         return {k: v for k, v in patch.items() if k != MARKER}
     if patch[MARKER] == "delete":
         return {}
-    raise StrategicMergeError(f"unknown patch type: {patch[MARKER]} in map: {_go_map(patch)}")
+    raise StrategicMergeError(f"unknown patch type: {patch[MARKER]} in map: {go_value(patch)}")
 
 
 def _merge_field(out: Obj, key: str, value: Any, schema: Obj) -> None:
@@ -193,7 +194,8 @@ def _check_order(items: list[Any], order: list[Any], merge_key: str) -> None:
             at += 1
         if at == len(order):
             raise StrategicMergeError(
-                f"The order in patch list:\n{go_text(items)}\n doesn't match $setElementOrder list:\n{go_text(order)}\n"
+                f"The order in patch list:\n{go_value(items)}\n"
+                f" doesn't match $setElementOrder list:\n{go_value(order)}\n"
             )
         at += 1
 
@@ -238,7 +240,7 @@ def _apply_item_directives(live: list[Any], patch: list[Any], merge_key: str) ->
         elif directive == "merge":
             raise StrategicMergeError("merging lists cannot yet be specified in the patch")
         else:
-            raise StrategicMergeError(f"unknown patch type: {directive} in map: {_go_map(item)}")
+            raise StrategicMergeError(f"unknown patch type: {directive} in map: {go_value(item)}")
     return (plain, []) if replace else (live, plain)
 
 
@@ -297,7 +299,7 @@ def _identity(item: Any, merge_key: str) -> Any:
     if not isinstance(item, dict):
         raise StrategicMergeError(f"expected a map[string]interface {{}}, but received a {_go_type(item)}")
     if merge_key not in item:
-        raise StrategicMergeError(f"map: {_go_map(item)} does not contain declared merge key: {merge_key}")
+        raise StrategicMergeError(f"map: {go_value(item)} does not contain declared merge key: {merge_key}")
     return item[merge_key]
 
 
@@ -311,7 +313,7 @@ def _element_kind(*lists: list[Any]) -> type:
     if list in kinds:
         raise PatchNotApplicable("lists of lists are not supported")
     if len(kinds) > 1:
-        raise StrategicMergeError(f"list element types are not identical: {go_text(list(lists))}")
+        raise StrategicMergeError(f"list element types are not identical: {go_value(list(lists))}")
     return kinds.pop() if kinds else type(None)
 
 
@@ -332,20 +334,3 @@ def _go_type(value: Any) -> str:
         return "int64"
     names: dict[type, str] = {str: "string", float: "float64", list: "[]interface {}", dict: "map[string]interface {}"}
     return names[type(value)]
-
-
-def _go_map(value: Obj) -> str:
-    return "map[" + " ".join(f"{k}:{go_text(v)}" for k, v in sorted(value.items())) + "]"
-
-
-def go_text(value: Any) -> str:
-    """A value as Go's ``%v`` prints it."""
-    if isinstance(value, dict):
-        return _go_map(value)
-    if isinstance(value, list):
-        return "[" + " ".join(map(go_text, value)) + "]"
-    if value is None:
-        return "<nil>"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GVK, Obj
@@ -22,7 +22,15 @@ from controlplane.apimachinery.schema.native import ALWAYS, DEFINITION, GO_TYPE,
 from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apimachinery.schema.scalars import normalize_base64, normalize_micro_time, normalize_time
 
-__all__ = ["DecodeError", "Decoder", "ObjectDecoder", "cannot_be_handled", "decode_metadata", "strict_error"]
+__all__ = [
+    "DecodeError",
+    "Decoder",
+    "ObjectDecoder",
+    "SpelledFloat",
+    "cannot_be_handled",
+    "decode_metadata",
+    "strict_error",
+]
 
 
 MAX_REPORTED = 100
@@ -31,6 +39,20 @@ MAX_REPORTED = 100
 
 class DecodeError(ValueError):
     """The JSON does not fit the kind; the message is that of Kubernetes' decoder."""
+
+
+class SpelledFloat(float):
+    """A number that remembers how it was written, for errors about it."""
+
+    __slots__ = ("text",)
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        """``text``: a JSON number."""
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
 
 
 class _Mismatch(Exception):
@@ -198,8 +220,9 @@ def _integer(bits: int) -> _Decode:
             if -bound <= value < bound:
                 return value
             raise _Mismatch(value, go_type, shown=f"number {value}")
-        if type(value) is float:
-            raise _Mismatch(value, go_type, shown=f"number {value!r}")
+        if isinstance(value, float):
+            spelled = value.text if isinstance(value, SpelledFloat) else repr(value)
+            raise _Mismatch(value, go_type, shown=f"number {spelled}")
         raise _Mismatch(value, go_type)
 
     return decode

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from controlplane.apimachinery.codec.json import TooDeep, dumps
+from controlplane.apimachinery.codec.json_text import well_formed
 from controlplane.apimachinery.identity import Obj
 
 __all__ = ["merge_duplicates"]
@@ -41,7 +42,7 @@ def merge_duplicates(text: bytes, parsed: Any) -> tuple[Any, list[str]]:
     if _surely_none(text, parsed):
         return parsed, []
     try:
-        value = json.loads(text, object_pairs_hook=_Pairs)
+        value = json.loads(well_formed(text), object_pairs_hook=_Pairs)
     except RecursionError:
         raise TooDeep from None
     duplicates: dict[str, None] = {}

@@ -16,7 +16,6 @@ from email.utils import parseaddr
 
 from controlplane.apimachinery.duration import parse_duration
 from controlplane.apimachinery.identity import Obj
-from controlplane.cel.library.net_url import is_request_uri
 from controlplane.cel.library.text_formats import is_base64, is_date, is_date_time, is_uuid
 from controlplane.cel.patterns import searcher
 
@@ -47,8 +46,13 @@ def effective_format(schema: Obj) -> str:
 
 
 def _matches(pattern: str) -> Accepts:
-    search = searcher(pattern)
-    return lambda text: bool(search(text))
+    return lambda text: bool(searcher(pattern)(text))
+
+
+def _is_uri(text: str) -> bool:
+    from controlplane.cel.library.net_url import is_request_uri  # late: few schemas name it
+
+    return is_request_uri(text)
 
 
 _DURATION = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)")
@@ -196,8 +200,7 @@ _NAME = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
 def _bounded(pattern: str, limit_bytes: int) -> Accepts:
-    search = searcher(pattern)
-    return lambda text: len(text.encode()) <= limit_bytes and bool(search(text))
+    return lambda text: len(text.encode()) <= limit_bytes and bool(searcher(pattern)(text))
 
 
 FORMATS: Mapping[str, Accepts] = {
@@ -222,7 +225,7 @@ FORMATS: Mapping[str, Accepts] = {
     "password": lambda _text: True,
     "rgbcolor": _matches(rf"^rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)$"),
     "ssn": lambda text: len(text) == 11 and bool(re.fullmatch(r"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}", text)),
-    "uri": is_request_uri,
+    "uri": _is_uri,
     "uuid": is_uuid,
     "uuid3": _uuid("3[0-9a-f]{3}", "[0-9a-f]{4}"),
     "uuid4": _uuid("4[0-9a-f]{3}", "[89ab][0-9a-f]{3}"),

@@ -6,7 +6,7 @@ Source: kubernetes/apiextensions-apiserver ``pkg/apiserver/schema/defaulting/val
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from controlplane.apimachinery.codec.json import dumps, loads
@@ -17,6 +17,7 @@ from controlplane.apimachinery.schema.explain import explain
 from controlplane.apimachinery.schema.nodes import META_FIELDS, Node
 from controlplane.apimachinery.schema.normalize import prune
 from controlplane.apimachinery.validation.field import ENOUGH_ERRORS, FieldError, invalid
+from controlplane.base.values import dataclass
 
 __all__ = ["RuleCheck", "default_errors", "default_findings", "has_unpruned_defaults"]
 

@@ -5,8 +5,6 @@ Source: kubernetes/apiserver ``pkg/util/webhook/validation.go``.
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.validation.field import FieldError, invalid, required
 from controlplane.apimachinery.validation.names import dns1123_subdomain
@@ -18,22 +16,23 @@ _FORM = "; desired format: https://host[/path]"
 
 
 def validate_url(url: str, path: str) -> list[FieldError]:
+    from controlplane.cel.library.net_url import parse_url  # needed by webhooks alone
+
     try:
-        parts = urlsplit(url)
+        parts = parse_url(url)
     except ValueError as error:
-        return [required(path, f'url must be a valid URL: parse "{url}": {error}{_FORM}')]
+        return [required(path, f"url must be a valid URL: {error}{_FORM}")]
     errors: list[FieldError] = []
-    user, at, host = parts.netloc.rpartition("@")
     if parts.scheme != "https":
         errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}"))
-    if not host:
-        errors.append(invalid(path, host, f"host must be specified{_FORM}"))
-    if at:
-        errors.append(invalid(path, user, "user information is not permitted in the URL"))
+    if not parts.host:
+        errors.append(invalid(path, "", f"host must be specified{_FORM}"))
+    if parts.userinfo is not None:
+        errors.append(invalid(path, parts.userinfo, "user information is not permitted in the URL"))
     if parts.fragment:
         errors.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
-    if parts.query:
-        errors.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
+    if parts.raw_query:
+        errors.append(invalid(path, parts.raw_query, "query parameters are not permitted in the URL"))
     return errors
 
 

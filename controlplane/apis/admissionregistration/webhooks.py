@@ -156,13 +156,13 @@ def _validate_hook(hook: Obj, path: str) -> list[FieldError]:
     if hook["sideEffects"] is None:
         errors.append(required(f"{path}.sideEffects", f"must specify one of {', '.join(SIDE_EFFECTS)}"))
     errors += validate_one_of(hook["sideEffects"], f"{path}.sideEffects", SIDE_EFFECTS)
-    errors += validate_one_of(hook.get("reinvocationPolicy"), f"{path}.reinvocationPolicy", REINVOCATION_POLICIES)
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= LONGEST_SECONDS:
         why = f"the timeout value must be between 1 and {LONGEST_SECONDS} seconds"
         errors.append(invalid(f"{path}.timeoutSeconds", seconds, why))
     for field in ("namespaceSelector", "objectSelector"):
         errors += validate_label_selector(hook.get(field) or {}, f"{path}.{field}")
+    errors += validate_one_of(hook.get("reinvocationPolicy"), f"{path}.reinvocationPolicy", REINVOCATION_POLICIES)
     errors += _validate_client(hook["clientConfig"], f"{path}.clientConfig")
     return errors + validate_match_conditions(hook.get("matchConditions") or [], f"{path}.matchConditions")
 

@@ -88,7 +88,7 @@ def _validate(obj: Obj) -> list[FieldError]:
 def _validate_type(obj: Obj, data: Mapping[str, str]) -> list[FieldError]:
     match obj.get("type"):
         case "kubernetes.io/service-account-token":
-            if ACCOUNT_NAME not in meta.annotations(obj):
+            if not meta.annotations(obj).get(ACCOUNT_NAME):
                 return [required(f"metadata.annotations[{ACCOUNT_NAME}]")]
         case "kubernetes.io/dockercfg" | "kubernetes.io/dockerconfigjson" as type_:
             return _validate_pull_config(_PULL_CONFIG_KEYS[type_], data)

@@ -12,13 +12,14 @@ Source: behaviour of kubernetes/apiserver ``pkg/admission``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
 from controlplane.apimachinery.identity import GVK, GVR, Obj
 from controlplane.apimachinery.status import APIError, forbidden
 from controlplane.apimachinery.user import UserInfo
+from controlplane.base.values import dataclass
 
 __all__ = ["ALL_OPERATIONS", "Attributes", "Guard", "Hook", "Hooks", "Operation", "Reinvocation", "refused"]
 

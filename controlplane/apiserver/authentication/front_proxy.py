@@ -6,7 +6,6 @@ Source: kubernetes/apiserver ``pkg/authentication/request/headerrequest``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 from multidict import CIMultiDict, CIMultiDictProxy
@@ -18,6 +17,7 @@ from controlplane.apiserver.authentication.leaves import Leaves
 from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.base.clock import Clock
 from controlplane.base.tls.der import COMMON_NAME, Certificate
+from controlplane.base.values import dataclass
 from controlplane.client.request import Request
 
 __all__ = ["STANDARD_HEADERS", "FrontProxyAuthenticator", "IdentityHeaders"]

@@ -12,9 +12,10 @@ import binascii
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from controlplane.base.values import dataclass
 
 if TYPE_CHECKING:
     from jwt import PyJWS

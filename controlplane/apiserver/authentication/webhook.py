@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from controlplane.apimachinery.user import UserInfo
@@ -15,6 +14,7 @@ from controlplane.apiserver.authentication.api import Audiences, BadCredentials,
 from controlplane.apiserver.authentication.tokens import common_audiences
 from controlplane.base import logs
 from controlplane.base.clock import Clock
+from controlplane.base.values import dataclass
 from controlplane.client.config import ClientConfig
 from controlplane.client.errors import KubeconfigError, Unreachable
 from controlplane.client.http import HTTPClient

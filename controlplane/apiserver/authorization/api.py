@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from controlplane.apimachinery.user import UserInfo
 from controlplane.client.request_info import RequestInfo
 
-__all__ = ["Attributes", "Authorizer", "Decision", "attributes_of"]
+__all__ = ["Attributes", "Authorizer", "Decision", "DeniedByFailure", "attributes_of"]
 
 
 class Decision(Enum):
@@ -22,6 +22,10 @@ class Decision(Enum):
     ALLOW = "allow"
     DENY = "deny"
     NO_OPINION = "no opinion"
+
+
+class DeniedByFailure(Exception):
+    """An authorizer could not decide, and is set up so that nobody else then decides either."""
 
 
 class Attributes(NamedTuple):

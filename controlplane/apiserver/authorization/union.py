@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision
+from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision, DeniedByFailure
 from controlplane.apiserver.authorization.rules import RuleResolver, Rules, joined
 from controlplane.base import logs
 
@@ -19,7 +19,8 @@ log = logs.get(__name__)
 
 class UnionAuthorizer:
     """Asks in order; the first ALLOW or DENY counts. An authorizer that fails is passed over, and its error is raised
-    if no other decides: a request may still be allowed by the rest, as upstream has it, but never by the failure.
+    if no other decides: a request may still be allowed by the rest, as upstream has it, but never by the failure. A
+    failure that is a denial ends the search.
 
     ``authorizers``: name and authorizer, in order; the log calls them so.
     """
@@ -39,6 +40,8 @@ class UnionAuthorizer:
         for name, authorizer in self._authorizers:
             try:
                 answer = await authorizer.authorize(attributes)
+            except DeniedByFailure:
+                raise
             except Exception as error:  # noqa: BLE001  # any failure of one is the same to the others; raised below
                 log.warning("authorizer failed", authorizer=name, error=error)
                 failure = failure or error

@@ -6,13 +6,15 @@ Source: kubernetes/apiserver ``pkg/endpoints/handlers`` (create.go, rest.go: tra
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.codec.json_errors import json_kind
+from controlplane.apimachinery.codec.json_text import well_formed
 from controlplane.apimachinery.identity import GVK, Obj
-from controlplane.apimachinery.schema.decode import DecodeError, cannot_be_handled, strict_error
+from controlplane.apimachinery.schema.decode import DecodeError, SpelledFloat, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
 from controlplane.apimachinery.status import APIError, bad_request, invalid, request_entity_too_large
 from controlplane.apimachinery.validation import field
@@ -142,7 +144,7 @@ def decode_object(document: Document, served: Served, directive: str, warn: Warn
     try:
         problems = [*document.problems, *problems, *_decode(value, served)]
     except DecodeError as error:
-        raise bad_request(cannot_be_handled(served.gvk, str(error))) from error
+        raise bad_request(cannot_be_handled(served.gvk, _as_spelled(error, raw, served))) from error
     if problems and directive == "Strict":
         raise bad_request(cannot_be_handled(served.gvk, strict_error(problems)))
     if directive == "Warn":
@@ -235,6 +237,19 @@ def _decode(value: Obj, served: Served) -> list[str]:
     return unknown
 
 
+def _as_spelled(error: DecodeError, raw: bytes, served: Served) -> str:
+    """An error's message, with a number that does not fit as the document has it."""
+    if "cannot unmarshal number " not in str(error):
+        return str(error)
+    try:
+        served.decoder.decode(json.loads(well_formed(raw), parse_float=SpelledFloat))
+    except DecodeError as spelled:
+        return str(spelled)
+    except ValueError:  # of more digits than Python takes for an integer
+        pass
+    return str(error)
+
+
 def _untyped(value: Any) -> str:
     """Why Go cannot read kind and version from a value; ``""`` if it can."""
     if not isinstance(value, dict):
@@ -246,33 +261,38 @@ def _untyped(value: Any) -> str:
 
 
 def _unrecognized(served: Served, raw: bytes, why: str) -> APIError:
+    return _unreadable(served, raw, f"couldn't get version/kind; json parse error: {why}")
+
+
+def _unreadable(served: Served, raw: bytes, why: str) -> APIError:
     return bad_request(
-        f"the object provided is unrecognized (must be of type {served.gvk.kind}): "
-        f"couldn't get version/kind; json parse error: {why} ({body_summary(raw)})"
+        f"the object provided is unrecognized (must be of type {served.gvk.kind}): {why} ({body_summary(raw)})"
     )
 
 
 def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
-    """Either may be left out of native kinds; what is given must be what is served."""
+    """Either may be left out of native kinds; what is given must be what is served. ``raw``: the body, for errors;
+    empty for what a patch has made, whose errors say what it is themselves."""
     gvk = served.gvk
     kind, api_version = value.get("kind"), value.get("apiVersion")
+    if api_version == "/":
+        api_version = ""
+    if isinstance(api_version, str) and api_version.count("/") > 1:
+        raise _unreadable(served, raw, f"unexpected GroupVersion string: {api_version}")
     if not served.resource.native and not kind:
-        shown = raw.decode(errors="replace")
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {gvk.kind}): Object 'Kind' is missing in '{shown}' "
-            f"({body_summary(raw)})"
-        )
+        raise _unreadable(served, raw, f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'")
     if kind in (None, "", gvk.kind) and api_version in (None, "", gvk.api_version):
         return
     if not served.resource.native:
         raise _wrong_custom_kind(value, served)
-    given = f'{kind or gvk.kind} in version "{str(api_version or gvk.api_version).rpartition("/")[2]}"'
+    version = str(api_version or gvk.api_version).rpartition("/")[2]
     if api_version in (None, "", gvk.api_version) or (api_version == "v1" and kind in _CORE_KINDS):
-        version = str(api_version or gvk.api_version).rpartition("/")[2]
         why = f"converting ({version}.{kind}) to ({_package(gvk)}.{gvk.kind}): unknown conversion"
     else:
         why = f'no kind "{kind or gvk.kind}" is registered for version "{api_version}"'
-    raise bad_request(f"{given} cannot be handled as a {gvk.kind}: {why}")
+    if raw:
+        why = f'{kind or gvk.kind} in version "{version}" cannot be handled as a {gvk.kind}: {why}'
+    raise bad_request(why)
 
 
 def _package(gvk: GVK) -> str:

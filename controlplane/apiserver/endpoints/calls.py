@@ -6,11 +6,11 @@ Source: kubernetes/apiserver ``pkg/registry/rest`` (Creater and NamedCreater wit
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.user import UserInfo
+from controlplane.base.values import dataclass
 
 __all__ = ["Answerer", "Call", "CallKey", "Calls"]
 

@@ -10,12 +10,13 @@ Source: kubernetes/apiserver ``pkg/storage/continue.go``; either server reads th
 from __future__ import annotations
 
 import base64
-import binascii
 import posixpath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
+from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.status import APIError, bad_request
+from controlplane.apimachinery.validation.field import go_number
 
 __all__ = ["LATEST", "Continue", "decode", "encode"]
 
@@ -23,6 +24,8 @@ LATEST = -1
 """Revision of a token that continues at the latest state."""
 
 _VERSION = "meta.k8s.io/v1"
+_DIGITS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_\r\n")
+_TYPES: dict[str, tuple[type, str]] = {"v": (str, "string"), "rv": (int, "int64"), "start": (str, "string")}
 
 
 class Continue(NamedTuple):
@@ -44,27 +47,49 @@ def decode(text: str) -> Continue:
     Raises:
         APIError: 400, saying why.
     """
-    if "=" in text or "+" in text or "/" in text:
-        raise _invalid(": illegal base64 data")
-    if len(text) % 4 == 1 and text.replace("-", "").replace("_", "").isalnum():
-        raise _invalid(f": illegal base64 data at input byte {len(text) - 1}")
     try:
-        token = loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
-    except (binascii.Error, ValueError, MalformedJSON) as error:
+        token = loads(_decoded(text))
+    except (ValueError, MalformedJSON) as error:
         raise _invalid(f": {error}") from error
-    if not isinstance(token, dict):
-        raise _invalid(": not an object")
-    version, revision, start = token.get("v", ""), token.get("rv", 0), token.get("start", "")
+    if token is None:
+        token = {}
+    if problem := _mistyped(token):
+        raise _invalid(f": json: cannot unmarshal {problem}")
+    version, revision, start = token.get("v") or "", token.get("rv") or 0, token.get("start") or ""
     if version != _VERSION:
         raise _invalid(f": server does not recognize this encoded version {version}")
-    if not isinstance(revision, int) or revision == 0:
+    if not revision:
         raise _invalid(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
-    if not isinstance(start, str) or not start:
+    if not start:
         raise _invalid(": encoded start key empty (version meta.k8s.io/v1)")
     relative = start.removeprefix("/")
     if posixpath.normpath("/" + relative) != "/" + relative:  # a client may not climb out of what it listed
         raise _invalid(f": {start}")
     return Continue(revision, relative)
+
+
+def _decoded(text: str) -> bytes:
+    """Raises ValueError, in Go's words."""
+    raw = text.encode()
+    digits = raw.replace(b"\r", b"").replace(b"\n", b"")
+    wrong = next((i for i, byte in enumerate(raw) if byte not in _DIGITS), -1)
+    if wrong < 0 and len(digits) % 4 == 1:
+        wrong = len(raw) - 1
+    if wrong >= 0:
+        raise ValueError(f"illegal base64 data at input byte {wrong}")
+    return base64.urlsafe_b64decode(digits + b"=" * (-len(digits) % 4))
+
+
+def _mistyped(token: Any) -> str:
+    """What is not of its type; ``""`` if nothing."""
+    if not isinstance(token, dict):
+        return f"{json_kind(token)} into Go value of type storage.continueToken"
+    for field, value in token.items():
+        wanted = _TYPES.get(field)
+        if wanted is not None and value is not None and type(value) is not wanted[0]:
+            kind = f"number {go_number(value)}" if type(value) is float and wanted[0] is int else json_kind(value)
+            return f"{kind} into Go struct field continueToken.{field} of type {wanted[1]}"
+    return ""
 
 
 def _invalid(why: str) -> APIError:

@@ -7,15 +7,16 @@ and texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
+from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.status import APIError, bad_request, invalid
 from controlplane.apimachinery.validation import field
 from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apimachinery.validation.metadata import validate_field_manager
 from controlplane.apiserver.registry.deletion import DeleteRequest
+from controlplane.base.values import dataclass
 from controlplane.client.request import Query
 
 __all__ = [
@@ -35,7 +36,8 @@ _META_GROUP = "meta.k8s.io"
 _POLICIES = ("Foreground", "Background", "Orphan")
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _MAX_INT64 = 2**63 - 1
-_GO_TYPES: dict[type, str] = {dict: "Preconditions", list: "[]string", int: "int64", str: "string", bool: "bool"}
+_GO_TYPES: dict[type, str] = {dict: "v1.Preconditions", list: "[]string", int: "int64", str: "string", bool: "bool"}
+_NAMED_TYPES = {"uid": "types.UID", "propagationPolicy": "v1.DeletionPropagation"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,15 +231,17 @@ def delete_options_from_body(body: Obj) -> DeleteRequest:
         )
     preconditions = _typed(body, "preconditions", dict) or {}
     dry_run = _typed(body, "dryRun", list) or []
-    if not all(isinstance(value, str) for value in dry_run):
-        raise _wrong_type("dryRun", "string")
+    for value in dry_run:
+        if not isinstance(value, str):
+            raise _wrong_type(value, "DeleteOptions.dryRun", "string")
+    within = "Preconditions.preconditions"
     return _checked_delete(
         dry_run,
         grace=_typed(body, "gracePeriodSeconds", int),
         orphan=_typed(body, "orphanDependents", bool),
         policy=_typed(body, "propagationPolicy", str),
-        uid=_typed(preconditions, "uid", str),
-        resource_version=_typed(preconditions, "resourceVersion", str),
+        uid=_typed(preconditions, "uid", str, within=within),
+        resource_version=_typed(preconditions, "resourceVersion", str, within=within),
     )
 
 
@@ -281,15 +285,16 @@ def _not_supported(path: str, value: object, allowed: Sequence[str]) -> FieldErr
     return FieldError("FieldValueNotSupported", path, value, f"supported values: {values}")
 
 
-def _typed(body: Obj, name: str, kind: type[_T]) -> _T | None:
-    """A member of the type it must have; null is absent."""
+def _typed(body: Obj, name: str, kind: type[_T], *, within: str = "DeleteOptions") -> _T | None:
+    """A member of the type it must have; null is absent. ``within``: where it stands, for errors."""
     value = body.get(name)
     if value is None:
         return None
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _wrong_type(name, _GO_TYPES[kind])
+        raise _wrong_type(value, f"{within}.{name}", _NAMED_TYPES.get(name, _GO_TYPES[kind]))
     return value
 
 
-def _wrong_type(name: str, wanted: str) -> APIError:
-    return bad_request(f"json: cannot unmarshal into Go struct field DeleteOptions.{name} of type {wanted}")
+def _wrong_type(value: object, field_name: str, wanted: str) -> APIError:
+    given = f"number {field.go_number(value)}" if isinstance(value, float) and wanted == "int64" else json_kind(value)
+    return bad_request(f"json: cannot unmarshal {given} into Go struct field {field_name} of type {wanted}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from controlplane.apimachinery.identity import GroupResource
 from controlplane.apiserver.admission.api import Guard
@@ -13,6 +13,7 @@ from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.calls import Calls
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.table import TableHolder
+from controlplane.base.values import dataclass
 
 __all__ = ["Services"]
 

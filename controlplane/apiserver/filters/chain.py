@@ -8,7 +8,7 @@ Source: the order of kubernetes/apiserver ``pkg/server/config.go`` (DefaultBuild
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from controlplane.apiserver.authentication.api import Authenticator
@@ -29,6 +29,7 @@ from controlplane.apiserver.filters.panics import with_panic_recovery
 from controlplane.apiserver.filters.request_info import with_request_info
 from controlplane.apiserver.filters.response_headers import with_cache_control, with_hsts
 from controlplane.apiserver.filters.warnings import with_warnings
+from controlplane.base.values import dataclass
 from controlplane.client.request import Handler
 from controlplane.client.request_info import RequestInfo
 

@@ -6,7 +6,6 @@ Documents are joined from fragments; the join decodes nothing and encodes nothin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
@@ -26,6 +25,7 @@ from controlplane.apiserver.openapi.shared import (
 )
 from controlplane.apiserver.openapi.steps import Steps
 from controlplane.apiserver.registry.table import Served
+from controlplane.base.values import dataclass
 
 __all__ = ["Encoder", "Fragment", "discovery_fragment", "resource_fragment", "shared_fragment"]
 

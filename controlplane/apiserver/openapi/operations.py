@@ -7,7 +7,7 @@ kubernetes/apiextensions-apiserver ``pkg/controller/openapi/builder``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from controlplane.apimachinery.identity import GVK
@@ -16,6 +16,7 @@ from controlplane.apiserver.openapi import parameters
 from controlplane.apiserver.openapi.names import META, kind_name, operation_names
 from controlplane.apiserver.openapi.shared import SCALE
 from controlplane.apiserver.registry.table import Served
+from controlplane.base.values import dataclass
 from controlplane.client.negotiation import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, YAML
 
 __all__ = ["Body", "Operation", "PathOperations", "resource_operations"]

@@ -6,7 +6,6 @@ Source: kubernetes/kube-openapi ``pkg/handler3`` for the root document's form.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import orjson
 
@@ -16,6 +15,7 @@ from controlplane.apiserver.openapi.discovery_operations import api_path
 from controlplane.apiserver.openapi.steps import Steps
 from controlplane.apiserver.openapi.urls import hashed_url
 from controlplane.apiserver.registry.table import ResourceTable, Served
+from controlplane.base.values import dataclass
 
 __all__ = ["Part", "Plan", "make_plan"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from controlplane.apiserver.openapi.dialect import Dialect, Encoding
 from controlplane.apiserver.openapi.digests import Digests
@@ -27,6 +26,7 @@ from controlplane.apiserver.openapi.steps import Steps, in_slices
 from controlplane.apiserver.openapi.turns import Turns
 from controlplane.apiserver.registry.table import Served, TableHolder
 from controlplane.base.clock import Clock
+from controlplane.base.values import dataclass
 
 __all__ = ["Published", "Publisher"]
 

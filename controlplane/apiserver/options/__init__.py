@@ -2,7 +2,7 @@
 
 from controlplane.apiserver.options.aggregation import AggregationOptions
 from controlplane.apiserver.options.authentication import AuthenticationOptions, token_webhook_config
-from controlplane.apiserver.options.authorization import RBAC, AuthorizationOptions
+from controlplane.apiserver.options.authorization import MODES, RBAC, WEBHOOK, AuthorizationOptions
 from controlplane.apiserver.options.logs import LogOptions
 from controlplane.apiserver.options.oidc import OIDCOptions, oidc_config
 from controlplane.apiserver.options.request_headers import RequestHeaderOptions
@@ -12,7 +12,9 @@ from controlplane.apiserver.options.serving import ServingOptions
 from controlplane.apiserver.options.storage import StorageOptions, kv_options, store_url
 
 __all__ = [
+    "MODES",
     "RBAC",
+    "WEBHOOK",
     "AggregationOptions",
     "AuthenticationOptions",
     "AuthorizationOptions",

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from controlplane.apiserver.authentication.jwt.config import ClaimMappings, ClaimRule, Issuer, JWTConfig, Mapping
 from controlplane.apiserver.authentication.jwt.signing import ALGORITHMS
-from controlplane.apiserver.authentication.jwt.validation import validate_jwt
 from controlplane.base.options import OptionGroup, Problem, option
 
 __all__ = ["OIDCOptions", "oidc_config"]
@@ -50,6 +49,8 @@ class OIDCOptions(OptionGroup):
                 yield Problem("signing_algs", f"{name!r} is not supported; supported: {', '.join(ALGORITHMS)}")
         config = oidc_config(self)
         if config is not None:
+            from controlplane.apiserver.authentication.jwt.validation import validate_jwt
+
             for error in validate_jwt(config, "", ()):
                 yield Problem("issuer_url", str(error))
 

@@ -6,12 +6,11 @@ markAsDeleting) and ``pkg/registry/rest/delete.go`` (preconditions).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from controlplane.apimachinery import status
 from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apimachinery.resource import Resource
 from controlplane.apimachinery.validation.metadata import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
+from controlplane.base.values import dataclass
 
 __all__ = ["DeleteRequest", "check_preconditions", "finalizers_after", "mark_deleting"]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import NamedTuple
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.base.clock import Clock, SystemClock, rfc3339
+from controlplane.base.values import dataclass
 from controlplane.storage.api import Entry
 
 __all__ = ["Deleted", "RegistrySettings", "Written"]

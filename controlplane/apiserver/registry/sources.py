@@ -7,13 +7,13 @@ before it says that a resource is unknown, and lets a source settle what follows
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from controlplane.apimachinery.identity import GroupResource
 from controlplane.apimachinery.resource import Resource
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.table import TableHolder
+from controlplane.base.values import dataclass
 from controlplane.client.webhook import WebhookTransport
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.cache.view import Conversion

@@ -7,7 +7,7 @@ requested, and what is served is in discovery. A table is a pure function of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +15,7 @@ from controlplane.apimachinery.identity import GroupResource, GroupVersion, Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion
 from controlplane.apimachinery.schema.decode import Decoder, ObjectDecoder
 from controlplane.apiserver.registry.versions import version_order
+from controlplane.base.values import dataclass
 from controlplane.client.request import Handler
 from controlplane.storage.api import Storage
 

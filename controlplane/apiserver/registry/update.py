@@ -9,7 +9,6 @@ Source: kubernetes/apiserver ``pkg/registry/generic/registry/store.go`` (Update)
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from controlplane.apimachinery import status
 from controlplane.apimachinery.identity import Key, Obj
@@ -32,6 +31,7 @@ from controlplane.apiserver.registry.metadata import (
 from controlplane.apiserver.registry.settings import RegistrySettings, Written
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import OPTIMISTIC_LOCK, translate
+from controlplane.base.values import dataclass
 from controlplane.storage.api import CONSISTENT, Entry
 from controlplane.storage.errors import KeyExists, KeyNotFound, StorageError
 

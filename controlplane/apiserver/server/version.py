@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import platform
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.server.documents import indented
+from controlplane.base.values import dataclass
 
 __all__ = ["KUBERNETES_MINOR", "VersionInfo", "distribution_version"]
 

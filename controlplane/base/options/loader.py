@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
@@ -13,6 +12,7 @@ from controlplane.base.options.file import read_file
 from controlplane.base.options.model import OptionGroup, Problem
 from controlplane.base.options.sources import Given, read_environment, read_flags
 from controlplane.base.options.specs import ENV_PREFIX, Option, options_of, show
+from controlplane.base.values import dataclass
 
 __all__ = ["Loaded", "OptionsError", "Setting", "load"]
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from controlplane.base.options.specs import Kind, Option
+from controlplane.base.values import dataclass
 
 __all__ = ["Given", "Read", "from_text", "nearest", "read_environment", "read_flags"]
 

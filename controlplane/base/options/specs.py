@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -12,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from controlplane.base.options.durations import DurationMark, format_duration
 from controlplane.base.options.model import FLAG, SHORT, OptionGroup
+from controlplane.base.values import dataclass
 
 __all__ = ["ENV_PREFIX", "Kind", "Option", "camel", "kebab", "options_of", "show"]
 

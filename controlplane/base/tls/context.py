@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.base import logs, metrics
+from controlplane.base.values import dataclass
 
 __all__ = ["ServerTLS", "TLSFiles", "TLSFilesError"]
 

@@ -20,7 +20,6 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +27,7 @@ from types import ModuleType
 from controlplane.base import logs
 from controlplane.base.files import write_atomically
 from controlplane.base.tls import probe
+from controlplane.base.values import dataclass
 
 __all__ = ["ADMIN_GROUP", "ADMIN_USER", "PKI", "PKIError", "Pair", "ensure_pki", "locked_directory", "serving_names"]
 

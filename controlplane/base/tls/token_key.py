@@ -9,13 +9,13 @@ What is there is never overwritten. It blocks.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from controlplane.base import logs
 from controlplane.base.files import PRIVATE_MODE, write_atomically
 from controlplane.base.tls.pki import PKIError, locked_directory
+from controlplane.base.values import dataclass
 
 __all__ = ["TokenKey", "ensure_token_key"]
 

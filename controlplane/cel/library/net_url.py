@@ -17,7 +17,7 @@ from controlplane.cel.library.netip import parse_any_address
 from controlplane.cel.limits import check_items
 from controlplane.cel.types import Type, object_type
 
-__all__ = ["URL", "is_request_uri", "parse_absolute_url", "parse_request_uri"]
+__all__ = ["URL", "is_request_uri", "parse_absolute_url", "parse_request_uri", "parse_url"]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -168,9 +168,16 @@ def parse_absolute_url(text: str) -> URL:
         ValueError: with Go's message.
     """
     url = parse_request_uri(text)
-    head, hash_, fragment = text.partition("#")
-    if not hash_ and not head.startswith("//"):
-        return url
+    return parse_url(text) if "#" in text or text.startswith("//") else url
+
+
+def parse_url(text: str) -> URL:
+    """Read any URL, as ``url.Parse`` does.
+
+    Raises:
+        ValueError: with Go's message.
+    """
+    head, _, fragment = text.partition("#")
     try:
         url = _parsed(head, via_request=False)
     except ValueError as error:

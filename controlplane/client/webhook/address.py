@@ -6,11 +6,11 @@ Source: kubernetes/apiserver ``pkg/util/webhook/client.go``.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlsplit
 
 from controlplane.apimachinery.identity import Obj
+from controlplane.base.values import dataclass
 
 __all__ = ["DEFAULT_PORT", "WebhookAddress"]
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Key, Obj
+from controlplane.base.values import dataclass
 from controlplane.client.api import APIClient
 from controlplane.client.discovery import APIResource
 from controlplane.client.resources import ResourceClient

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.status import APIError
+from controlplane.base.values import dataclass
 from controlplane.client.api import APIClient
 from controlplane.client.discovery import APIResource, discover
 from controlplane.client.errors import ClientError

@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GVR, GroupResource, Obj
 from controlplane.apimachinery.status import APIError
+from controlplane.base.values import dataclass
 from controlplane.client.api import APIClient
 from controlplane.client.discovery import APIResource, Discovered, discover
 from controlplane.client.errors import ClientError

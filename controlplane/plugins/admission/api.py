@@ -8,13 +8,13 @@ Source: kubernetes/apiserver ``pkg/admission/plugins.go``, ``initializer``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from controlplane.apimachinery.identity import GVR, Obj
 from controlplane.apiserver.admission.api import ALL_OPERATIONS, Hook, Hooks, Operation
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock
+from controlplane.base.values import dataclass
 from controlplane.client.webhook import WebhookTransport
 from controlplane.storage.api import Storage
 from controlplane.storage.cache.mirror import Mirror

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from controlplane.apimachinery.identity import GVR
 from controlplane.apimachinery.status import too_many_requests
 from controlplane.apiserver.admission.api import Attributes, Hooks, Operation
 from controlplane.base.clock import Clock
+from controlplane.base.values import dataclass
 from controlplane.plugins.admission.api import AdmissionPlugin, PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.reading import Part, read_configuration
 

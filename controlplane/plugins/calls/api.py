@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from controlplane.apiserver.authentication.serviceaccounts.config import ServiceAccountConfig
@@ -12,6 +11,7 @@ from controlplane.apiserver.authentication.tokens import TokenUnion
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.calls import Answerer, CallKey
 from controlplane.base.clock import Clock
+from controlplane.base.values import dataclass
 from controlplane.storage.api import Storage
 
 __all__ = ["CallDescriptor", "CallServices"]

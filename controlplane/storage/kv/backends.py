@@ -6,10 +6,11 @@ imported only when it is used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 
 from controlplane.base.clock import Clock, SystemClock
+from controlplane.base.values import dataclass
 from controlplane.storage.errors import StoreUnusable
 from controlplane.storage.kv.api import KV
 

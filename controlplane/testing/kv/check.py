@@ -10,8 +10,8 @@ Checks rely on ``storage/kv/api.py`` alone, so they run on any backend. Each is 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+from controlplane.base.values import dataclass
 from controlplane.testing.kv import lifetimes, reads, watches, writes
 from controlplane.testing.kv.scenario import PATIENCE_SECONDS, Factory, Reopen, Scenario
 

@@ -92,6 +92,10 @@ def test_a_denial_is_told_as_the_webhook_says_it(
             assert (status, body["code"], body.get("reason")) == (code, code, reason)
             assert body["message"] == f'admission webhook "h.example.com" denied the request{message}'
             assert (await plane.call("GET", f"{CONFIG_MAPS}/a"))[0] == 404
+            _, text = await plane.call("GET", "/metrics")
+            rejected = 'type="validating",operation="CREATE",error_type="no_error",rejection_code='
+            assert f'webhook_rejection_count{{name="h.example.com",{rejected}"{code}"}}' in text
+            assert 'apiserver_admission_controller_admission_duration_seconds_count{name="ValidatingAdmissionWe' in text
 
     run(main())
 
@@ -303,5 +307,37 @@ def test_a_request_by_another_version_is_shown_in_the_version_that_the_rule_name
             assert (request["kind"]["group"], request["requestKind"]["group"]) == ("events.k8s.io", "")
             assert request["object"]["apiVersion"] == "events.k8s.io/v1"
             assert request["object"]["note"] == "m"
+
+    run(main())
+
+
+def _two_versions() -> Obj:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    names = {"plural": "widgets", "kind": "Widget"}
+    both = [{"name": name, "served": True, "storage": name == "v1", "schema": schema} for name in ("v1", "v2")]
+    return {
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": both},
+    }
+
+
+def test_a_change_in_another_version_comes_back_in_the_version_of_the_request(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with hooked_plane(tmp_path, patched(LABEL)) as (plane, webhook):
+            definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+            status, made = await plane.call("POST", definitions, _two_versions())
+            assert status == 201, made
+            rule = {**RULE, "apiGroups": ["example.com"], "apiVersions": ["v2"], "resources": ["widgets"]}
+            await configured(plane, "Mutating", hook(webhook, rules=[rule]))
+            widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"n": 1}}
+            status, made = await plane.call("POST", "/apis/example.com/v1/namespaces/default/widgets", widget)
+            assert status == 201, made
+            assert (made["apiVersion"], made["metadata"]["labels"], made["spec"]) == (
+                "example.com/v1",
+                {"by": "webhook"},
+                {"n": 1},
+            )
+            request = webhook.asked[0]["request"]
+            assert (request["object"]["apiVersion"], request["requestKind"]["version"]) == ("example.com/v2", "v1")
 
     run(main())

@@ -51,5 +51,6 @@ def test_an_undescribed_property_is_named_by_its_schema() -> None:
 def test_each_field_of_a_kind_has_a_number(resource: Resource) -> None:
     for version in resource.versions:
         assert version.message is not None
+        version.message.complete()
         names = {field.name for field in version.message.fields.values()}
         assert names == {"metadata", *version.schema["properties"]}

@@ -6,7 +6,6 @@ Source: kubernetes/apiextensions-apiserver ``pkg/apis/apiextensions/validation``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from controlplane.apiextensions.definition.conditions import is_true
 from controlplane.apiextensions.definition.validation.ca_bundle import ca_bundle_error
@@ -14,6 +13,7 @@ from controlplane.apiextensions.definition.validation.list_map_keys import list_
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.schema_defaults import has_unpruned_defaults
 from controlplane.apimachinery.schema.structural import structural_errors, unsupported_keyword
+from controlplane.base.values import dataclass
 
 __all__ = ["TYPES", "Strictness", "known_schemas", "schemas_of", "some_schema", "strictness_of_update", "walk_schema"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
@@ -31,6 +31,7 @@ from controlplane.apimachinery.validation.field import (
     not_supported,
     required,
 )
+from controlplane.base.values import dataclass
 from controlplane.cel.patterns import PatternError, searcher
 
 __all__ = ["validation_errors"]

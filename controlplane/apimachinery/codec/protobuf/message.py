@@ -95,12 +95,15 @@ class Field(NamedTuple):
 
 
 class Message:
-    """One message. ``name`` is that of the Go type, without its package."""
+    """One message. ``name`` is that of the Go type, without its package. ``later`` defines it when it is first encoded
+    or decoded: of many kinds none ever is."""
 
-    __slots__ = ("_inlines", "_missing", "_readers", "_writers", "fields", "name")
+    __slots__ = ("_inlines", "_later", "_missing", "_readers", "_writers", "fields", "name")
 
-    def __init__(self, name: str, fields: Mapping[int, Field] | None = None) -> None:
-        self.name = name
+    def __init__(
+        self, name: str, fields: Mapping[int, Field] | None = None, *, later: Callable[[Message], None] | None = None
+    ) -> None:
+        self.name, self._later = name, later
         self.fields: dict[int, Field] = {}
         self._readers: dict[int, _Reader] = {}
         self._writers: dict[str, tuple[int, _Writer]] = {}
@@ -128,6 +131,7 @@ class Message:
         Raises:
             NotMarshalable.
         """
+        self.complete()
         try:
             return self.write(obj)
         except (AttributeError, LookupError, TypeError, ValueError, struct.error) as error:
@@ -141,7 +145,14 @@ class Message:
         Raises:
             MalformedProtobuf.
         """
+        self.complete()
         return self.read(data, 0, len(data), 1, {})
+
+    def complete(self) -> None:
+        """Define it now, if that was left for later."""
+        if self._later is not None:
+            self._later(self)
+            self._later = None
 
     def write(self, obj: Obj) -> bytes:
         """As ``encode``, but whatever a wrong value raises."""

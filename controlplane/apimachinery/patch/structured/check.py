@@ -88,7 +88,7 @@ def _scalar_problem(scalar: str, value: Any) -> str:
     if scalar == "numeric" and not number:
         return f"expected numeric (int or float), got {_go_type(value)}"
     if scalar == "string" and not isinstance(value, str):
-        return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+        return f"expected string, got {_go_value(value)}"
     if scalar == "boolean" and not isinstance(value, bool):
         return f"expected boolean, got {_shown(value)}"
     if scalar == "untyped" and isinstance(value, (dict, list)):
@@ -101,7 +101,7 @@ def _problem(path: str, text: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as Go's %v prints the pointer that upstream wraps it in."""
+    """A value as upstream's %v prints a wrapped one."""
     return f"&{{{go_value(value)}}}"
 
 
@@ -113,8 +113,12 @@ def _go_type(value: Any) -> str:
     return "map[string]interface {}" if isinstance(value, dict) else "[]interface {}"
 
 
+def _go_value(value: Any) -> str:
+    """A value as upstream's %#v prints a wrapped one."""
+    return f"&value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+
+
 def _go_syntax(value: Any) -> str:
-    """A value as Go's %#v prints it."""
     match value:
         case None:
             return "interface {}(nil)"
@@ -123,6 +127,6 @@ def _go_syntax(value: Any) -> str:
         case list():
             return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
         case dict():
-            fields = ", ".join(f"{go_quoted(name)}:{_go_syntax(value[name])}" for name in sorted(value))
+            fields = ", ".join(f"{go_quoted(key)}:{_go_syntax(value[key])}" for key in sorted(value))
             return f"map[string]interface {{}}{{{fields}}}"
     return go_value(value)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from controlplane.apimachinery.patch.structured.elements import path_text
+from controlplane.base.values import dataclass
 
 __all__ = ["Conflict", "ConflictError", "Manager", "TypeMismatch"]
 

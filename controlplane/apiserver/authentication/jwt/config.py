@@ -5,7 +5,7 @@ Source: kubernetes/apiserver ``pkg/apis/apiserver/v1`` (AuthenticationConfigurat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from controlplane.base.values import dataclass
 
 __all__ = [
     "Anonymous",

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping as MappingType
 from typing import Any
 
-from controlplane.apimachinery.codec import yaml
 from controlplane.apiserver.authentication.jwt.config import (
     Anonymous,
     AuthenticationConfiguration,
@@ -21,7 +20,7 @@ from controlplane.apiserver.authentication.jwt.config import (
 )
 from controlplane.apiserver.authentication.jwt.signing import ALGORITHMS
 
-__all__ = ["ConfigurationError", "parse_configuration"]
+__all__ = ["ConfigurationError", "Part", "parse_configuration"]
 
 KIND = "AuthenticationConfiguration"
 GROUP = "apiserver.config.k8s.io"
@@ -38,13 +37,15 @@ def parse_configuration(content: bytes) -> AuthenticationConfiguration:
     Raises:
         ConfigurationError: not YAML, of another kind, or of another shape.
     """
+    from controlplane.apimachinery.codec import yaml  # late: few servers have such a file
+
     try:
         value, repeated = yaml.loads_strict(content)
     except ValueError as error:
         raise ConfigurationError(f"not YAML or JSON: {error}") from error
     if repeated:
         raise ConfigurationError("; ".join(repeated))
-    whole = _Part(value, "")
+    whole = Part(value, "")
     kind, api_version = whole.text("kind"), whole.text("apiVersion")
     known = [f"{GROUP}/{version}" for version in VERSIONS]
     if kind != KIND or api_version not in known:
@@ -59,7 +60,7 @@ def parse_configuration(content: bytes) -> AuthenticationConfiguration:
     return configuration
 
 
-class _Part:
+class Part:
     """One object of the file; what is not asked for is unknown."""
 
     def __init__(self, value: Any, path: str) -> None:
@@ -91,11 +92,11 @@ class _Part:
             raise ConfigurationError(f"{self._at(name)}: must be a list of strings")
         return tuple(values)
 
-    def part(self, name: str) -> _Part:
-        return _Part(self._rest.pop(name, None) or {}, self._at(name))
+    def part(self, name: str) -> Part:
+        return Part(self._rest.pop(name, None) or {}, self._at(name))
 
-    def parts(self, name: str) -> list[_Part]:
-        return [_Part(value, f"{self._at(name)}[{i}]") for i, value in enumerate(self._list(name))]
+    def parts(self, name: str) -> list[Part]:
+        return [Part(value, f"{self._at(name)}[{i}]") for i, value in enumerate(self._list(name))]
 
     def done(self) -> None:
         """Raises ConfigurationError if there is more than was asked for."""
@@ -113,7 +114,7 @@ class _Part:
         return f"{self._path}.{name}" if self._path else name
 
 
-def _jwt(part: _Part) -> JWTConfig:
+def _jwt(part: Part) -> JWTConfig:
     config = JWTConfig(
         issuer=_issuer(part.part("issuer")),
         claim_rules=tuple(_rule(rule) for rule in part.parts("claimValidationRules")),
@@ -125,7 +126,7 @@ def _jwt(part: _Part) -> JWTConfig:
     return config
 
 
-def _issuer(part: _Part) -> Issuer:
+def _issuer(part: Part) -> Issuer:
     issuer = Issuer(
         url=part.text("url"),
         discovery_url=part.text("discoveryURL"),
@@ -138,7 +139,7 @@ def _issuer(part: _Part) -> Issuer:
     return issuer
 
 
-def _rule(part: _Part, *, of_user: bool = False) -> ClaimRule:
+def _rule(part: Part, *, of_user: bool = False) -> ClaimRule:
     rule = ClaimRule(
         claim="" if of_user else part.text("claim"),
         required_value="" if of_user else part.text("requiredValue"),
@@ -149,7 +150,7 @@ def _rule(part: _Part, *, of_user: bool = False) -> ClaimRule:
     return rule
 
 
-def _mappings(part: _Part) -> ClaimMappings:
+def _mappings(part: Part) -> ClaimMappings:
     mappings = ClaimMappings(
         username=_mapping(part.part("username")),
         groups=_mapping(part.part("groups")),
@@ -160,7 +161,7 @@ def _mappings(part: _Part) -> ClaimMappings:
     return mappings
 
 
-def _mapping(part: _Part, *, prefixed: bool = True) -> Mapping:
+def _mapping(part: Part, *, prefixed: bool = True) -> Mapping:
     mapping = Mapping(
         claim=part.text("claim"),
         prefix=part.optional("prefix") if prefixed else None,
@@ -170,13 +171,13 @@ def _mapping(part: _Part, *, prefixed: bool = True) -> Mapping:
     return mapping
 
 
-def _extra(part: _Part) -> ExtraMapping:
+def _extra(part: Part) -> ExtraMapping:
     extra = ExtraMapping(key=part.text("key"), value_expression=part.text("valueExpression"))
     part.done()
     return extra
 
 
-def _anonymous(part: _Part) -> Anonymous:
+def _anonymous(part: Part) -> Anonymous:
     enabled, conditions = part.flag("enabled"), part.parts("conditions")
     paths = tuple(condition.text("path") for condition in conditions)
     for rest in (part, *conditions):

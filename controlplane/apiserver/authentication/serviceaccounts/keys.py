@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from controlplane.apiserver.authentication.jws import VerifyingKey, base64url, prepare
+from controlplane.base.values import dataclass
 
 __all__ = ["KeyFileError", "KeySet", "SigningKey", "read_keys"]
 

@@ -8,12 +8,12 @@ is a moment behind.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apiserver.authentication.api import BadCredentials
+from controlplane.base.values import dataclass
 from controlplane.storage.api import ANY, CONSISTENT, Freshness, Storage
 from controlplane.storage.errors import KeyNotFound, StorageError
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import FieldManager
 from controlplane.apiserver.endpoints.options import WriteOptions
 from controlplane.apiserver.endpoints.shape import Target
+from controlplane.base.values import dataclass
 from controlplane.client.request import Request
 
 __all__ = ["Change", "Edit"]

@@ -9,11 +9,11 @@ from controlplane.apimachinery.patch.errors import MalformedPatch, PatchNotAppli
 from controlplane.apimachinery.patch.strategic_merge import (
     StrategicMergeError,
     apply_strategic_merge_patch,
-    go_text,
 )
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
 from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apimachinery.status import APIError, bad_request, not_found
+from controlplane.apimachinery.validation.field import go_value
 from controlplane.apiserver.endpoints.body import decode_patched, read_body
 from controlplane.apiserver.endpoints.changes.api import Change, Edit
 from controlplane.apiserver.endpoints.changes.refused import not_applicable
@@ -51,7 +51,7 @@ async def strategic_merge_patch(edit: Edit) -> Change:
         except StrategicMergeError as error:
             raise APIError(500, "", str(error)) from error
         obj = decode_patched(
-            loads(dumps(patched)), served, problems, options.field_validation, edit.warn, shown=lambda: go_text(value)
+            loads(dumps(patched)), served, problems, options.field_validation, edit.warn, shown=lambda: go_value(value)
         )
         edit.fields.update(old, obj, edit.manager)
         return obj

@@ -11,7 +11,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import monotonic
 from urllib.parse import unquote
 
@@ -31,6 +31,7 @@ from controlplane.apiserver.server.listen.websocket import WebSocketAnswer, asks
 from controlplane.base import logs
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.tasks import Owner
+from controlplane.base.values import dataclass
 from controlplane.client.request import BodyTooLarge, Handler, Request, Response, StreamResponse
 
 __all__ = ["BODY_LIMIT_BYTES", "Listener", "ListenerConfig", "PortUnavailable", "bind"]

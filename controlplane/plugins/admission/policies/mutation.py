@@ -5,7 +5,7 @@ Source: kubernetes/apiserver ``pkg/admission/plugin/policy/mutating`` and ``gene
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from controlplane.apimachinery.schema.decode import DecodeError, strict_error
 from controlplane.apimachinery.status import APIError, internal_error
 from controlplane.apiserver.admission.api import Attributes, refused
 from controlplane.apiserver.registry.table import Served
+from controlplane.base.values import dataclass
 from controlplane.plugins.admission.api import PluginServices
 from controlplane.plugins.admission.expressions.conditions import conditions_hold
 from controlplane.plugins.admission.expressions.evaluation import Permissions

@@ -6,12 +6,13 @@ Source: kubernetes/apiserver ``pkg/admission/plugin/policy/validating``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.status import APIError
 from controlplane.apiserver.admission.api import Attributes, refused
+from controlplane.base.values import dataclass
 from controlplane.plugins.admission.api import PluginServices
 from controlplane.plugins.admission.expressions.evaluation import Permissions
 from controlplane.plugins.admission.matching.rules import Match

@@ -14,6 +14,7 @@ from controlplane.plugins.authorization.bootstrap.controllers import (
 )
 from controlplane.plugins.authorization.bootstrap.policy import Policy, Role
 from controlplane.plugins.authorization.bootstrap.roles import CLUSTER_BINDINGS, CLUSTER_ROLES
+from controlplane.plugins.authorization.rbac.covers import uncovered
 
 __all__ = ["bootstrap_policy"]
 
@@ -28,10 +29,14 @@ def bootstrap_policy(
 
     Args:
         off: resources that it could have and has not.
-        accounts: what controllers may do that Kubernetes does not know, by their accounts.
+        accounts: what the controllers that run need, by their accounts: those that Kubernetes does not know get a role,
+            and the roles of others get what they lack (Kubernetes' controllers read as the manager that they are in).
         in_namespaces: whether there are roles in namespaces.
     """
-    controllers = {**(accounts or {}), **CONTROLLER_RULES}
+    controllers = dict(CONTROLLER_RULES)
+    for name, needed in (accounts or {}).items():
+        given = controllers.get(name, ())
+        controllers[name] = (*given, *(rule for rule in needed if uncovered(given, [rule])))
     roles = [*CLUSTER_ROLES, *(controller_role(name, rules) for name, rules in controllers.items())]
     bindings = [*CLUSTER_BINDINGS, *map(controller_binding, controllers)]
     if in_namespaces:

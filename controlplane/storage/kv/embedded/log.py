@@ -9,9 +9,9 @@ Knows nothing of watches, waiters or leases' timers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from controlplane.base.values import dataclass
 from controlplane.storage.errors import Unavailable
 from controlplane.storage.kv.api import KeyValue
 from controlplane.storage.kv.embedded.index import LiveIndex

@@ -9,10 +9,10 @@ Source: kube-apiserver's lease manager (apiserver pkg/storage/etcd3/lease_manage
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Final
 
 from controlplane.base.clock import Clock
+from controlplane.base.values import dataclass
 from controlplane.storage.errors import Unavailable
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
 from controlplane.storage.kv.etcd.channel import Cluster, Member, UnaryCall

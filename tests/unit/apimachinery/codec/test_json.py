@@ -20,13 +20,35 @@ def nested(depth: int, inner: Any = None) -> Any:
     "text",
     [
         b'{"a":1e999}',
-        b'{"a":"\xff"}',
-        b'"\\ud800"',
     ],
 )
 def test_what_only_the_parser_refuses_is_refused_with_its_position(text: bytes) -> None:
     with pytest.raises(MalformedJSON, match=r"line \d+ column \d+ \(char \d+\)"):
         loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b'{"a":"\xff"}', {"a": "\ufffd"}),
+        (b'"\xe2\x82x"', "\ufffd\ufffdx"),
+        (b'"\xed\xa0\x80"', "\ufffd\ufffd\ufffd"),
+        (b'"\\ud800"', "\ufffd"),
+        (b'"\\ud800\\u0041\\udc00\\ud83d\\ude00\xff"', "\ufffdA\ufffd\U0001f600\ufffd"),
+        (b'"\\\\ud800 \\udfff"', "\\ud800 \ufffd"),
+    ],
+)
+def test_what_is_not_unicode_is_replaced_byte_by_byte(text: bytes, value: Any) -> None:
+    assert loads(text) == value
+
+
+@pytest.mark.parametrize("text", ['"\\ud800"', "{"])
+def test_text_that_is_decoded_already_is_read_alike(text: str) -> None:
+    if text == "{":
+        with pytest.raises(MalformedJSON, match="unexpected end"):
+            loads(text)
+    else:
+        assert loads(text) == "\ufffd"
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"apiVersion":"v1",', b'"abc'])

@@ -82,9 +82,9 @@ def test_fields(body: bytes, fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize("numbers", [{}, {"Whole": "metadata text unknown"}, {"Whole": "metadata part"}])
 def test_numbers_must_fit_the_schema(numbers: dict[str, str]) -> None:
     with pytest.raises(KeyError):
-        message_of(SCHEMA, numbers)
+        message_of(SCHEMA, numbers).complete()
 
 
 def test_a_type_that_no_message_has_is_refused() -> None:
     with pytest.raises(TypeError, match="no message has a field of this type: 'null'"):
-        message_of(record({"x": {"type": "null"}}, go_type="v1.X"), {"X": "x"})
+        message_of(record({"x": {"type": "null"}}, go_type="v1.X"), {"X": "x"}).complete()

@@ -148,3 +148,10 @@ def test_what_the_parser_says_is_said_as_by_gos_port_of_it(text: str, message: s
     with pytest.raises(MalformedYAML) as caught:
         yaml.loads(text)
     assert str(caught.value) == message
+
+
+def test_what_stands_twice_is_written_twice() -> None:
+    part = {"a": [1]}
+    text = yaml.dumps({"x": part, "y": part})
+    assert b"&" not in text
+    assert yaml.loads(text) == {"x": part, "y": part}

@@ -162,9 +162,19 @@ def test_urls(url: str, errors: list[str]) -> None:
     assert found == [f"{CLIENT}.url: Invalid value: {error}" for error in errors]
 
 
-def test_a_url_that_is_none() -> None:
-    [error] = VALIDATING.refused(webhooks=[hook(clientConfig={"url": "https://[::1/x"})])
-    assert error.startswith(f"{CLIENT}.url: Required value: url must be a valid URL: ")
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("https://[::1/x", "missing ']' in host"),
+        ("https://a b", 'invalid character " " in host name'),
+        ("https://h:x", 'invalid port ":x" after host'),
+        ("https://h/%zz", 'invalid URL escape "%zz"'),
+        ("://x", "missing protocol scheme"),
+    ],
+)
+def test_a_url_that_is_none(url: str, why: str) -> None:
+    [error] = VALIDATING.refused(webhooks=[hook(clientConfig={"url": url})])
+    assert error == f'{CLIENT}.url: Required value: url must be a valid URL: parse "{url}": {why}; {FORM}'
 
 
 @pytest.mark.parametrize(
@@ -250,6 +260,21 @@ def test_reinvocation_is_for_mutating_webhooks() -> None:
     assert MUTATING.refused(webhooks=[hook(reinvocationPolicy="Always")]) == [
         'webhooks[0].reinvocationPolicy: Unsupported value: "Always": supported values: "IfNeeded", "Never"'
     ]
+
+
+def test_reinvocation_is_told_between_selectors_and_client() -> None:
+    found = MUTATING.refused(
+        webhooks=[
+            hook(
+                reinvocationPolicy="Always",
+                timeoutSeconds=0,
+                clientConfig={},
+                objectSelector={"matchLabels": {"-": ""}},
+            )
+        ]
+    )
+    fields = ["timeoutSeconds", "objectSelector.matchLabels", "reinvocationPolicy", "clientConfig"]
+    assert [error.partition(":")[0] for error in found] == [f"webhooks[0].{field}" for field in fields]
 
 
 def test_too_many_conditions() -> None:

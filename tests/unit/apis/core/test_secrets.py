@@ -57,6 +57,13 @@ def test_data_is_base64_in_its_standard_form() -> None:
         ),
         ({"type": "kubernetes.io/basic-auth", "data": {"password": ""}}, []),
         (
+            {
+                "type": "kubernetes.io/service-account-token",
+                "metadata": {"annotations": {"kubernetes.io/service-account.name": ""}},
+            },
+            ["metadata.annotations[kubernetes.io/service-account.name]: Required value"],
+        ),
+        (
             {"type": "kubernetes.io/ssh-auth", "data": {"ssh-privatekey": ""}},
             ["data[ssh-privatekey]: Required value"],
         ),

@@ -29,8 +29,16 @@ def test_a_token_decodes_to_what_was_encoded(revision: int, start: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        pytest.param("garbage", "continue key is not valid: ", id="no JSON"),
-        pytest.param("!!!", "continue key is not valid: ", id="no base64"),
+        pytest.param("garbage", "not valid: invalid character '\\u0081' looking for beginning of value", id="no JSON"),
+        pytest.param("e30!", "not valid: illegal base64 data at input byte 3", id="no base64"),
+        pytest.param("e30==", "not valid: illegal base64 data at input byte 3", id="padded"),
+        pytest.param("e30ab", "not valid: illegal base64 data at input byte 4", id="cut off"),
+        pytest.param("W10", "json: cannot unmarshal array into Go value of type storage.continueToken", id="a list"),
+        pytest.param(
+            token(v="meta.k8s.io/v1", rv="1", start="a"),
+            "json: cannot unmarshal string into Go struct field continueToken.rv of type int64",
+            id="a revision in quotes",
+        ),
         pytest.param(
             token(v="meta.k8s.io/v9", rv=1, start="a"),
             "server does not recognize this encoded version meta.k8s.io/v9",

@@ -73,10 +73,12 @@ def test_without_namespaces_there_are_cluster_roles_alone() -> None:
 
 def test_a_controller_of_an_embedding_program_gets_a_role_too() -> None:
     rules = (PolicyRule(("get",), ("factory.example.org",), ("widgets",)),)
-    policy = bootstrap_policy(accounts={"widget-maker": rules, "namespace-controller": rules})
+    reading = (PolicyRule(("get",), ("factory.example.org",), ("widgets",)),)
+    writing = (PolicyRule(("create",), ("factory.example.org",), ("widgets",)),)
+    policy = bootstrap_policy(accounts={"widget-maker": rules, "namespace-controller": (*reading, *writing)})
     by_name = {role.name: role.rules for role in policy.roles}
     assert by_name["system:controller:widget-maker"] == rules
-    assert by_name["system:controller:namespace-controller"] == CONTROLLER_RULES["namespace-controller"]
+    assert by_name["system:controller:namespace-controller"] == (*CONTROLLER_RULES["namespace-controller"], *writing)
 
 
 READ = rule("get list", "", "configmaps")
