@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from controlplane.cel.ast import Expr
 from controlplane.cel.check.checker import check
 from controlplane.cel.check.validators import validate
-from controlplane.cel.codegen.program import generate
+from controlplane.cel.codegen.program import Failed, generate
+from controlplane.cel.codegen.writer import ERRORS, Unsuited
 from controlplane.cel.environment import Environment
 from controlplane.cel.errors import CompileError, CostExceeded, EvalError
 from controlplane.cel.evaluate.constants import ProgramError, fold_all
@@ -24,15 +25,17 @@ from controlplane.cel.values import Value
 __all__ = ["CompileError", "CostExceeded", "EvalError", "Program", "ProgramError", "compile_expression"]
 
 NO_LIMIT = 2**63
-CAREFUL_LIMIT = 200_000
-"""What an evaluation that met an error may cost when it is done again step by step, which is ten times slower: a fifth
-of a second. Beyond it the error is that the limit was exceeded, whatever else went wrong."""
+STEPWISE_LIMIT = 100_000
+"""What an expression that cannot be compiled may cost: evaluated step by step it takes a microsecond a unit. Beyond it
+the error is that the limit was exceeded."""
+RETOLD_LIMIT = 10_000
+"""What an evaluation that failed may have cost to be done again step by step, for the error's exact words."""
 
 
 class Program:
     """A checked expression. Evaluating is safe from any number of threads, and never changes the values given."""
 
-    __slots__ = ("_fast", "_plan", "environment", "expr", "source")
+    __slots__ = ("_exact", "_fast", "_plan", "environment", "expr", "source")
 
     def __init__(self, source: str, expr: Expr, environment: Environment) -> None:
         self.source = source
@@ -40,6 +43,7 @@ class Program:
         self.environment = environment
         self._plan: Plan | None = None
         self._fast: Callable[..., tuple[Value, int]] | None = None
+        self._exact: Callable[..., tuple[Value, int]] | None = None
 
     @property
     def type(self) -> Type:
@@ -65,23 +69,43 @@ class Program:
         fast = self._fast or self.function
         try:
             return fast(limit, *values)
-        except (EvalError, LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
-            return self._run_carefully(min(limit, CAREFUL_LIMIT), *values)  # an error: which, or is it absorbed?
+        except (*ERRORS, Unsuited):  # an error: which, or is it absorbed?
+            pass
         except RecursionError:  # a value is nested deeper than Python goes
             raise CostExceeded from None
+        return self._run_exactly(limit, *values)
 
-    def _run_carefully(self, limit: int, *values: Value) -> tuple[Value, int]:
+    def _run_exactly(self, limit: int, *values: Value) -> tuple[Value, int]:
         try:
-            return self.plan.run(limit, *values)
+            return self.exact(limit, *values)
+        except Failed as failed:
+            error, cost = failed.error, failed.cost
+        except Unsuited:
+            return self._run_stepwise(limit, *values)
         except RecursionError:
             raise CostExceeded from None
+        if cost <= RETOLD_LIMIT:
+            return self.plan.run(limit, *values)
+        told = error if isinstance(error, EvalError) else EvalError(_told(error))
+        told.cost = cost
+        raise told from None
+
+    def _run_stepwise(self, limit: int, *values: Value) -> tuple[Value, int]:
+        return self.plan.run(min(limit, STEPWISE_LIMIT), *values)
 
     @property
     def function(self) -> Callable[..., tuple[Value, int]]:
-        """The compiled function ``(limit, *values) -> (value, cost)``; an error of any kind means: ask ``plan``."""
+        """The compiled function ``(limit, *values) -> (value, cost)``; an error of any kind means: ask ``exact``."""
         if self._fast is None:
-            self._fast = generate(self.expr, self.environment) or self.plan.run
+            self._fast = generate(self.expr, self.environment) or self._run_stepwise
         return self._fast
+
+    @property
+    def exact(self) -> Callable[..., tuple[Value, int]]:
+        """The compiled function that absorbs errors as the language does; it raises ``Failed`` or ``Unsuited``."""
+        if self._exact is None:
+            self._exact = generate(self.expr, self.environment, exact=True) or self._run_stepwise
+        return self._exact
 
     @property
     def plan(self) -> Plan:
@@ -89,6 +113,17 @@ class Program:
         if self._plan is None:
             self._plan = plan(self.expr, self.environment)
         return self._plan
+
+
+def _told(error: Exception) -> str:
+    """An error of compiled code, nearly in cel-go's words."""
+    match error:
+        case KeyError():
+            return f"no such key: {error.args[0]}"
+        case IndexError():
+            return "index out of bounds"
+        case _:
+            return "no such overload"
 
 
 def compile_expression(source: str, environment: Environment) -> Program:

@@ -77,7 +77,7 @@ class Semantics:
 class Type:
     """One type. ``name`` tells objects, opaque types and parameters apart; ``params``: an item, a key and a value."""
 
-    __slots__ = ("kind", "name", "params", "semantics", "weight")
+    __slots__ = ("has_parameters", "kind", "name", "params", "semantics", "weight")
 
     def __init__(
         self, kind: Kind, name: str = "", params: tuple[Type, ...] = (), semantics: Semantics | None = None
@@ -86,7 +86,8 @@ class Type:
         self.name: Final = name or kind
         self.params: Final = params
         self.semantics: Final = semantics
-        self.weight: int = 1 + sum(param.weight for param in params)
+        self.has_parameters: bool = kind == "param" or (bool(params) and any(inner.has_parameters for inner in params))
+        self.weight: int = 1 + sum(inner.weight for inner in params) if params else 1
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -50,6 +50,7 @@ __all__ = [
     "NONE",
     "UINT_MAX",
     "Duration",
+    "Message",
     "Opaque",
     "Optional",
     "Timestamp",
@@ -160,6 +161,24 @@ class Optional:
 
 
 NONE = Optional()
+
+
+class Message:
+    """An object of a library's own type that has fields; subclasses are opaque values, too."""
+
+    __slots__ = ()
+
+    def __getitem__(self, field: str) -> Value:
+        """The field's value.
+
+        Raises:
+            KeyError: there is none.
+        """
+        raise NotImplementedError
+
+    def __contains__(self, field: object) -> bool:
+        """What ``has(message.field)`` says."""
+        raise NotImplementedError
 
 
 class Opaque(Protocol):

@@ -261,10 +261,11 @@ class _Run:
             return
         shown = (rule.given.get("message") or "").strip() or rule.given["rule"].strip()
         try:
-            own, before = node.read(value), None if old is ABSENT else node.read(old)
+            own, before = node.read(value), ABSENT if old is ABSENT else node.read(old)
+            old_self = before
             if rule.optional_old_self:
-                before = NONE if old is ABSENT else Optional(before)
-            holds, cost = rule.program.run(RULE_LIMIT, own, before)
+                old_self = NONE if before is ABSENT else Optional(before)
+            holds, cost = rule.program.run(RULE_LIMIT, own, old_self)
         except CostExceeded as error:
             why = "no further validation rules will be run due to call cost exceeds limit for rule"
             self._spend(RULE_LIMIT + 1, invalid(path, kind, _OUT_OF_BUDGET))
@@ -286,22 +287,24 @@ class _Run:
         (self.let_off if kept else self.found).append(_violation(rule.given.get("reason"), at, given, message))
 
     def _message(self, rule: Rule, path: str, value: Any, before: Any, place: _Place) -> str:
+        """What a violation is explained by. An expression for it sees the bare ``oldSelf``, also where the rule has an
+        optional; reading it is an error where there is none, or no rule asks for it."""
         given = (rule.given.get("message") or "").strip()
         default = given or f"failed rule: {rule.given['rule'].strip()}"
         if rule.message is None:
             return default
-        if rule.message_uses_old_self and (
-            place.old is ABSENT or rule.optional_old_self or not place.node.knows_old_self
-        ):
-            return default  # upstream gives messages the plain old value, which is no optional, so they fail
         kind, source = place.node.node.schema.get("type") or "", rule.given["messageExpression"]
         try:
-            text, cost = rule.message.run(RULE_LIMIT, value, before)
+            if rule.message_uses_old_self and (before is ABSENT or not place.node.knows_old_self):
+                text, cost = rule.message.plan.run(RULE_LIMIT, value, EvalError("no such attribute(s): oldSelf"))
+            else:
+                text, cost = rule.message.run(RULE_LIMIT, value, before)
         except CostExceeded:
             why = "no further validation rules will be run due to call cost exceeds limit for messageExpression"
             self._stop(invalid(path, kind, f"{why}: {go_quoted(source)}"))
             return default
-        except EvalError:
+        except EvalError as error:
+            self._spend(error.cost, invalid(path, kind, f"messageExpression evaluation {_NO_BUDGET}"))
             return default
         self._spend(cost, invalid(path, kind, f"messageExpression evaluation {_NO_BUDGET}"))
         text = text.strip()

@@ -1,7 +1,7 @@
 """PATCH of one object or subresource.
 
 A patch is a change: it makes the new object from the stored one, again after each lost race unless the patch itself
-names a resource version. Only an apply can make an object where there is none.
+names a resource version. Only an apply can make an object where there is none, and not by a part of it.
 
 Source: kubernetes/apiserver ``pkg/endpoints/handlers/patch.go``.
 """
@@ -60,6 +60,7 @@ async def patch(services: Services, request: Request, target: Target, answer: An
     served = target.served
     kind = patch_type(request.headers.get("Content-Type"), native=served.resource.native)
     is_apply = kind == APPLY_PATCH
+    may_create = is_apply and not target.subresource
     options = write_options(request.query, "PatchOptions", apply=is_apply)
     warn = _once(request.warnings)
     edit = Edit(
@@ -93,10 +94,10 @@ async def patch(services: Services, request: Request, target: Target, answer: An
             strategy=target.strategy,
             key=target.key,
             produce=produce,
-            admit_create=admission.validate_create_on_update() if is_apply else None,
+            admit_create=admission.validate_create_on_update() if may_create else None,
             admit_update=admission.validate_update(),
             warn=warn,
-            allow_create=is_apply,
+            allow_create=may_create,
             dry_run=options.dry_run,
         ),
     )

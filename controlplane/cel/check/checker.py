@@ -8,6 +8,8 @@ Source: google/cel-go ``checker/checker.go``, ``checker/errors.go``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from controlplane.cel.ast import (
     Call,
     Comprehension,
@@ -65,6 +67,8 @@ class _Checker:
         self.types = Substitutions()
         self.nodes: list[Expr] = []
         self.scopes: list[dict[str, Type]] = []
+        self.resolved: dict[tuple[object, ...], tuple[Type, tuple[Overload, ...], list[Type]]] = {}
+        """Calls by function and the identity of the arguments' types, which are kept so that it stays theirs."""
 
     def check(self, expr: Expr) -> Expr:
         """Check one node and what is below it; the node to put in its place."""
@@ -214,10 +218,15 @@ class _Checker:
             self._resolve_logical(expr, function)
             return
         given = [arg.type for arg in args]
+        key = (function.name, expr.target is not None, *map(id, given))
+        known = self.resolved.get(key)
+        if known is not None:
+            expr.type, expr.overloads, _ = known
+            return
         found: list[Overload] = []
         result: Type | None = None
         for overload in function.overloads:
-            if overload.member != (expr.target is not None):
+            if overload.member != (expr.target is not None) or _differ(given, overload.params):
                 continue
             params, declared = self._instantiated(overload)
             if not self.types.all_assignable(given, params):
@@ -237,6 +246,8 @@ class _Checker:
             result = ERROR
         expr.type = result
         expr.overloads = tuple(found)
+        if found and not result.has_parameters and not any(one.has_parameters for one in given):
+            self.resolved[key] = result, expr.overloads, given
 
     def _resolve_logical(self, expr: Call, function: Function) -> None:
         for arg in expr.args:
@@ -362,6 +373,19 @@ class _Checker:
             text = f"expression of type '{ranged}' cannot be range of a comprehension (must be list, map, or dynamic)"
             self.issues.add(expr.iter_range.position, text)
         return {expr.iter_var: first, expr.iter_var2: second} if expr.iter_var2 else {expr.iter_var: first}
+
+
+_FLEXIBLE = frozenset({"dyn", "error", "null_type", "param"})
+
+
+def _differ(given: Sequence[Type], params: Sequence[Type]) -> bool:
+    """Whether a look at the outermost types tells that an overload does not fit."""
+    if len(given) != len(params):
+        return True
+    for one, other in zip(given, params, strict=True):
+        if one.kind != other.kind and one.kind not in _FLEXIBLE and other.kind not in _FLEXIBLE:
+            return True
+    return False
 
 
 def _qualified_name(expr: Expr) -> str | None:

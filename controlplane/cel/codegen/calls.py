@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from controlplane.cel.ast import Call, Expr
 from controlplane.cel.codegen.templates import TEMPLATES, shorter
+from controlplane.cel.codegen.writer import Unsuited
 from controlplane.cel.equality import contains, equal, key_in
 from controlplane.cel.errors import CostExceeded
 from controlplane.cel.estimates import REGEX_LENGTH_FACTOR, STRING_FACTOR
@@ -74,6 +75,8 @@ def _chosen(gen: Generator, expr: Call, args: list[Expr]) -> str:
         semantics = next((arg.type.semantics for arg in args if arg.type.semantics is not None), None)
         if semantics is not None:
             raise gen.unsupported
+    if gen.exact:
+        return _chosen_exactly(gen, expr, args)
     run = gen.constant(_choosing(expr.function, expr.overloads))
     texts = [gen.value(arg) for arg in args]
     result, cost = gen.name(), gen.name()
@@ -89,7 +92,7 @@ def _choosing(function: str, overloads: Sequence[Overload]) -> Callable[..., tup
     def run(limit: int, *values: Value) -> tuple[Value, int]:
         overload = pick(*values)
         if overload.id in _JOINS and len(values[0]) + len(values[1]) > 1000:
-            raise LookupError  # counted step by step, before it is done
+            raise Unsuited  # counted before it is done
         cost = 1 if overload.cost is None or overload.by_result else overload.cost(None, *values)
         if cost > limit:
             raise CostExceeded
@@ -101,6 +104,30 @@ def _choosing(function: str, overloads: Sequence[Overload]) -> Callable[..., tup
         return result, cost
 
     return run
+
+
+def _chosen_exactly(gen: Generator, expr: Call, args: list[Expr]) -> str:
+    """The same; each cost is counted where it arises."""
+    values = ", ".join([gen.value(arg) for arg in args])
+    overload, result = gen.name(), gen.name()
+    gen.emit(f"{overload} = {gen.constant(chooser(expr.function, expr.overloads))}({values})")
+    gen.dynamic_cost(f"{gen.constant(_cost_before)}({overload}, {values})")
+    gen.check_limit()
+    gen.emit(f"{result} = {overload}.impl({values})")
+    gen.dynamic_cost(f"{gen.constant(_cost_after)}({overload}, {result}, {values})")
+    gen.check_limit()
+    return result
+
+
+def _cost_before(overload: Overload, *values: Value) -> int:
+    if overload.by_result:
+        return 0
+    return 1 if overload.cost is None else overload.cost(None, *values)
+
+
+def _cost_after(overload: Overload, result: Value, *values: Value) -> int:
+    cost = overload.cost(result, *values) if overload.by_result and overload.cost is not None else 0
+    return cost + joined_surcharge(len(result)) if overload.id == "add_list" else cost
 
 
 def _equality(gen: Generator, expr: Call, *, negated: bool) -> str:
@@ -166,18 +193,18 @@ def _membership(gen: Generator, expr: Call, overload: Overload) -> str:
     known = constant(container)
     text = item.type.kind == "string"
     if overload.id == "in_map":
-        gen.cost(1)
         form = "({0} in {1})" if text else f"{gen.constant(key_in)}({{1}}, {{0}})"
-        return form.format(gen.value(item), gen.value(container))
+        values = gen.value(item), gen.value(container)
+        gen.cost(1)
+        return form.format(*values)
     if known is not NOT_CONSTANT and all(isinstance(one, bool | int | float | str) for one in known):
         if text or (item.type.kind == "int" and all(type(one) is int for one in known)):
             return f"({gen.value(item)} in {gen.constant(frozenset(known))})"
         return f"{gen.constant(contains)}({gen.constant(known)}, {gen.value(item)})"
+    wanted = gen.value(item)
     items = gen.named(gen.value(container))
     gen.dynamic_cost(f"len({items})")
-    if text:
-        return f"({gen.value(item)} in {items})"
-    return f"{gen.constant(contains)}({items}, {gen.value(item)})"
+    return f"({wanted} in {items})" if text else f"{gen.constant(contains)}({items}, {wanted})"
 
 
 def _joined_lists(gen: Generator, expr: Call, args: list[Expr]) -> str:

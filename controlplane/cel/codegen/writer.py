@@ -14,7 +14,7 @@ from controlplane.cel.errors import CostExceeded, EvalError
 from controlplane.cel.estimates import STRING_FACTOR
 from controlplane.cel.values import Value
 
-__all__ = ["TABLE", "Unsupported", "Writer"]
+__all__ = ["ERRORS", "TABLE", "Unsuited", "Unsupported", "Writer"]
 
 TABLE = tuple(ceil(length * STRING_FACTOR) for length in range(4096))
 """The cost of walking a string, by its length. Longer ones are evaluated step by step (the IndexError leads there)."""
@@ -29,21 +29,52 @@ class Unsupported(Exception):
     """This expression is evaluated step by step."""
 
 
-def _fail() -> Value:
-    raise EvalError("evaluated once more, step by step")
+class Unsuited(Exception):
+    """Compiled code met a value of a kind that it does not handle: evaluate step by step."""
+
+
+ERRORS = (EvalError, LookupError, TypeError, AttributeError, ValueError, ArithmeticError)
+"""What compiled code raises where the language has an error."""
+
+
+MAX_ABSORBED = 50_000
+"""Errors that one evaluation may absorb: each takes a microsecond, and costs as little as two units."""
+
+
+class _Costs:
+    """``TABLE`` without end, for code that absorbs errors."""
+
+    __slots__ = ()
+
+    def __getitem__(self, length: int) -> int:
+        return TABLE[length] if length < len(TABLE) else ceil(length * STRING_FACTOR)
+
+
+def _fail(message: str = "integer overflow") -> Value:
+    raise EvalError(message)
 
 
 class Writer:
-    """Collects the body of one function."""
+    """Collects the body of one function.
 
-    def __init__(self) -> None:
+    ``exact``: every node gets a line of its own, and its cost is counted before or after it as the language has it, so
+    that what an error leaves behind is exact. Else only the sum at the end is.
+    """
+
+    def __init__(self, *, exact: bool = False) -> None:
+        self.exact = exact
         self.lines: list[str] = []
         self.indent = 1
         self.loops = 0
         self.pending = 0
         self.counting = False
         self._names = 0
-        self.constants: dict[str, Value] = {"T": TABLE, "X": CostExceeded, "fail": _fail}
+        self.constants: dict[str, Value] = {
+            "T": _Costs() if exact else TABLE,
+            "X": CostExceeded,
+            "E": ERRORS,
+            "fail": _fail,
+        }
         self._known: dict[tuple[int, str], str] = {}
 
     def emit(self, line: str) -> None:
@@ -64,7 +95,11 @@ class Writer:
         return name
 
     def short(self, text: str) -> str:
-        """The expression, or a name for it if it has become long."""
+        """The expression, or a name for it if it has become long, or its errors must not move."""
+        if self.exact:
+            text = self.named(text)
+            self.flush()
+            return text
         return self.named(text) if len(text) > _MAX_INLINE else text
 
     def constant(self, value: Value) -> str:
@@ -96,6 +131,20 @@ class Writer:
             self.emit(f"c += {self.pending}")
             self.pending = 0
 
+    def before(self) -> None:
+        """What is pending is to be counted before what comes now, even if that fails."""
+        if self.exact:
+            self.flush()
+
+    def caught(self, error: str, *, first: bool) -> None:
+        """After a ``try``: keep the error, be it the first or the last one."""
+        self.counting = True
+        with self.block("except E as x:"):
+            self.emit("n += 1")
+            self.emit(f"if n > {MAX_ABSORBED}: raise X from None")
+            kept = "x.with_traceback(None)"  # else it would hold every frame that it has passed
+            self.emit(f"{error} = {error} or {kept}" if first else f"{error} = {kept}")
+
     def check_limit(self) -> None:
         """Stop if the limit is exceeded."""
         self.flush()
@@ -103,8 +152,9 @@ class Writer:
         self.emit("if c > L: raise X")
 
     @contextmanager
-    def block(self, head: str, *, loop: bool = False) -> Iterator[None]:
-        """An indented block with a cost of its own."""
+    def block(self, head: str, *, loop: bool = False, nested: bool = False) -> Iterator[None]:
+        """An indented block with a cost of its own; a loop, or another that Python nests only so deep."""
+        loop = loop or nested
         outer, self.pending = self.pending, 0
         self.emit(head)
         self.indent += 1

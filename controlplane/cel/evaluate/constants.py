@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from controlplane.cel.ast import UNFOLDED, Call, Const, Expr, ListExpr, MapExpr
 from controlplane.cel.check.validators import walk
-from controlplane.cel.equality import key_in
+from controlplane.cel.equality import shown
 from controlplane.cel.errors import EvalError
 from controlplane.cel.evaluate.dispatch import choose
 from controlplane.cel.functions import NOT_CONSTANT
@@ -84,13 +84,15 @@ def _constant_map(expr: MapExpr) -> Value:
 
 
 def add_entry(mapping: dict[Value, Value], key: Value, value: Value) -> None:
-    """Put one entry of a map literal into the map.
+    """Put one entry of a map literal into the map; the last one with a key stays, as in cel-go.
 
     Raises:
-        EvalError: the key is of a type that no map has, or is there already.
+        EvalError: the key is of a type that no map has, or cannot be told from another one in a Python dict.
     """
     if type(key) in (list, dict, Optional) or key is None or isinstance(key, bytes | float):
         raise EvalError(f"unsupported key type: {type(key).__name__}")
-    if key_in(mapping, key):
-        raise EvalError(f"Failed with repeated key: {key}")
+    if key in mapping and type(key) is not str:
+        known = next(known for known in mapping if known == key)
+        if type(known) is not type(key):
+            raise EvalError(f"unsupported map with both keys {shown(known)} and {shown(key)}")
     mapping[key] = value

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from controlplane.cel.environment import FieldDeclaration
 from controlplane.cel.equality import key_in
 from controlplane.cel.errors import EvalError
-from controlplane.cel.values import NONE, Optional, Value
+from controlplane.cel.values import NONE, Message, Optional, Value
 
 __all__ = ["field_presence", "field_reader", "optional_field_reader"]
 
@@ -29,6 +30,9 @@ def field_reader(field: str, declared: FieldDeclaration | None) -> Read:
                     return convert(found) if convert else found
         elif type(value) is Optional:
             return find(value)
+        elif isinstance(value, Message):
+            with suppress(KeyError):
+                return value[field]
         raise EvalError(f"no such key: {field}")
 
     return read
@@ -45,6 +49,8 @@ def optional_field_reader(field: str, declared: FieldDeclaration | None) -> Call
             if not value.has_value:
                 return NONE
             value = value.value
+        if isinstance(value, Message):
+            return Optional(value[field]) if field in value else NONE
         if type(value) is not dict:
             raise EvalError(f"no such key: {field}")
         if key not in value:
@@ -67,6 +73,8 @@ def field_presence(field: str, declared: FieldDeclaration | None) -> Callable[[V
             if not value.has_value:
                 return False
             value = value.value
+        if isinstance(value, Message):
+            return field in value
         return type(value) is dict and key_in(value, key) and not (nullable and value[key] is None)
 
     return present

@@ -13,7 +13,7 @@ from controlplane.cel.errors import EvalError
 from controlplane.cel.functions import Function, Library, Overload
 from controlplane.cel.library.costs import scanned, scanning
 from controlplane.cel.types import DYN, STRING, Type, object_type
-from controlplane.cel.values import Value, type_of
+from controlplane.cel.values import Message, Value, type_of
 
 __all__ = ["JSON_PATCH", "PATCH_FIELDS", "JSONPatch"]
 
@@ -21,7 +21,7 @@ PATCH_FIELDS: Mapping[str, Type] = {"op": STRING, "from": STRING, "path": STRING
 """The fields of a ``JSONPatch`` and their types."""
 
 
-class JSONPatch:
+class JSONPatch(Message):
     """One operation of a JSON patch (RFC 6902). ``value`` may be absent, which is not null."""
 
     __slots__ = ("fields",)
@@ -36,32 +36,27 @@ class JSONPatch:
                 raise EvalError(f"unexpected type {type_of(value)} for JSONPatchType '{name}' field")
         self.fields = fields
 
-    def get(self, name: str) -> Value:
+    def __getitem__(self, field: str) -> Value:
         """A field; texts that were not given are empty.
 
         Raises:
-            EvalError: there is no such field, or no value.
+            KeyError: there is no such field, or no value.
         """
-        if name in self.fields:
-            return self.fields[name]
-        if PATCH_FIELDS.get(name) is STRING:
-            return ""
-        raise EvalError(f"no such key: {name}")
+        return "" if field not in self.fields and PATCH_FIELDS.get(field) is STRING else self.fields[field]
 
-    def has(self, name: str) -> bool:
+    def __contains__(self, field: object) -> bool:
         """Whether a field is there and, of texts, not empty."""
-        value = self.fields.get(name)
-        return bool(value) if PATCH_FIELDS.get(name) is STRING else name in self.fields
+        return field in self.fields and self.fields[str(field)] != ""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, JSONPatch) or ("value" in self.fields) != ("value" in other.fields):
             return False
-        if any(self.get(name) != other.get(name) for name in ("op", "from", "path")):
+        if any(self[name] != other[name] for name in ("op", "from", "path")):
             return False
         return "value" not in self.fields or equal(self.fields["value"], other.fields["value"])
 
     def __hash__(self) -> int:
-        return hash(tuple(self.get(name) for name in ("op", "from", "path")))
+        return hash(tuple(self[name] for name in ("op", "from", "path")))
 
 
 def _escape_key(key: str) -> str:

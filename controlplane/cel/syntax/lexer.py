@@ -50,13 +50,13 @@ class Token(NamedTuple):
     position: int
 
 
-def scan(source: str) -> tuple[list[Token], list[tuple[int, str]]]:
-    """The tokens, the last of them END, and (position, text) of what is none."""
+def scan(source: str, most: int) -> tuple[list[Token], list[tuple[int, str]]]:
+    """The tokens, the last of them END, and (position, text) of what is none. It stops when there are ``most``."""
     tokens: list[Token] = []
     unknown: list[tuple[int, str]] = []
     position, length = 0, len(source)
     match = _TOKEN.match
-    while position < length:
+    while position < length and len(tokens) < most:
         found = match(source, position)
         if found is None:
             end = _unknown_end(source, position)

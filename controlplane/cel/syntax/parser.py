@@ -1,7 +1,8 @@
 """From source to syntax tree: a hand-written parser by precedence, linear in the source.
 
 Limits: the source's length, and the depth of nesting and of chains (``a.b.c``, ``a + b + c``), as cel-go has them. The
-syntax errors have ANTLR's wording; one is reported, and every character that begins no token.
+syntax errors have ANTLR's wording, and it goes on after them as ANTLR does: where one token is too much, or an operand
+is missing.
 
 Source: google/cel-go ``parser/parser.go``, ``parser/gen/CEL.g4``.
 """
@@ -9,9 +10,10 @@ Source: google/cel-go ``parser/parser.go``, ``parser/gen/CEL.g4``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 from controlplane.cel.ast import Call, Const, Expr, Field, Ident, ListExpr, MapEntry, MapExpr, Select, StructExpr
-from controlplane.cel.errors import MAX_ISSUES, Issues
+from controlplane.cel.errors import MAX_ISSUES, CompileError, Issues
 from controlplane.cel.macros import Factory, Macro, MacroError
 from controlplane.cel.syntax.lexer import END, Token, scan
 from controlplane.cel.syntax.literals import (
@@ -26,6 +28,9 @@ from controlplane.cel.syntax.literals import (
 __all__ = ["MAX_CODE_POINTS", "macro_table", "parse"]
 
 MAX_CODE_POINTS = 100_000
+TOKEN_SIZE = 20
+"""Code points that a token counts for at least: it takes a hundredth of a millisecond to compile, a few letters of a
+text or of a comment take nothing."""
 MAX_DEPTH = 250
 """Of nesting, and of one chain of operators or selections."""
 _TOO_DEEP = f"expression recursion limit exceeded: {MAX_DEPTH}"
@@ -54,6 +59,7 @@ _BINARY = {
     "%": (5, "_%_"),
 }
 """Binary operators: how strongly they bind, and their functions. All of them associate to the left."""
+_AFTER_OPERAND = frozenset({".", "[", "?", ":", ",", ")", "]", "}"})
 _NUMBERS_AND_NAMES = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 _EXPRESSION = "{'[', '{', '(', '.', '-', '!', " + _NUMBERS_AND_NAMES
 _MAP_START = "{'[', '{', '}', '(', '.', ',', '-', '!', '?', " + _NUMBERS_AND_NAMES
@@ -81,11 +87,21 @@ def parse(source: str, macros: MacroTable, *, optional_syntax: bool = True) -> E
         CompileError.
     """
     if len(source) > MAX_CODE_POINTS:
-        text = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_CODE_POINTS}"
-        issues = Issues(source)
-        issues.add(-1, text)
-        raise issues.error()
-    return _Parser(source, macros, optional_syntax=optional_syntax).parse()
+        raise _too_long(source, len(source))
+    most = MAX_CODE_POINTS // TOKEN_SIZE + 1
+    tokens, unknown = scan(source, most)
+    parser = _Parser(source, tokens, unknown, macros, optional_syntax=optional_syntax)
+    if len(tokens) <= most:
+        return parser.parse()
+    with suppress(CompileError):
+        parser.parse()
+    raise parser.issues.error() if parser.too_deep else _too_long(source, most * TOKEN_SIZE)
+
+
+def _too_long(source: str, size: int) -> CompileError:
+    issues = Issues(source)
+    issues.add(-1, f"expression code point size exceeds limit: size: {size}, limit {MAX_CODE_POINTS}")
+    return issues.error()
 
 
 class _Stop(Exception):
@@ -93,12 +109,23 @@ class _Stop(Exception):
 
 
 class _Parser:
-    def __init__(self, source: str, macros: MacroTable, *, optional_syntax: bool) -> None:
+    def __init__(
+        self,
+        source: str,
+        tokens: list[Token],
+        unknown: list[tuple[int, str]],
+        macros: MacroTable,
+        *,
+        optional_syntax: bool,
+    ) -> None:
         self.source = source
-        self.tokens, unknown = scan(source)
+        self.tokens = tokens
         self.index = 0
         self.token = self.tokens[0]
         self.depth = 0
+        self.recovering = False
+        """Since the last syntax error nothing has been as expected: no further one is reported."""
+        self.too_deep = False
         self.macros = macros
         self.optional_syntax = optional_syntax
         self.copies = MAX_COPIES
@@ -118,7 +145,7 @@ class _Parser:
         except _Stop:
             pass
         except RecursionError:
-            self.issues.add(-1, _TOO_DEEP)
+            self._too_deep()
         if self.issues or expr is None:
             raise self.issues.error()
         return expr
@@ -126,13 +153,28 @@ class _Parser:
     # Issues
 
     def _syntax_error(self, message: str) -> _Stop:
-        self.issues.add(self.token.position, f"Syntax error: {message}")
+        if not self.recovering:
+            self.issues.add(self.token.position, f"Syntax error: {message}")
+        self.recovering = True
         return _Stop()
+
+    def _skip(self, message: str) -> None:
+        """Report a token that is too much, and go on after it."""
+        self._syntax_error(message)
+        self._advance()
+
+    def _recover(self, message: str, position: int) -> Expr:
+        """Report that an operand is missing, and go on with what may follow one."""
+        self._syntax_error(message)
+        while self.token.kind != END and self.token.kind not in _BINARY and self.token.kind not in _AFTER_OPERAND:
+            self._advance()
+        return Const(position, value=None)
 
     def _quoted(self) -> str:
         return f"'{self.token.text}'"
 
     def _too_deep(self) -> _Stop:
+        self.too_deep = True
         self.issues.add(-1, _TOO_DEEP)
         return _Stop()
 
@@ -145,17 +187,25 @@ class _Parser:
         return token
 
     def _accept(self, kind: str) -> Token | None:
-        return self._advance() if self.token.kind == kind else None
+        if self.token.kind != kind:
+            return None
+        self.recovering = False
+        return self._advance()
 
     def _expect(self, kind: str) -> Token:
         if self.token.kind == kind:
+            self.recovering = False
             return self._advance()
         wanted = f"'{kind}'" if not kind.isupper() else kind
         if self.token.kind == END and kind in ")]}":
             raise self._syntax_error(f"missing {wanted} at '<EOF>'")
         following = self.tokens[self.index + 1].kind if self.token.kind != END else END
         word = "extraneous" if following == kind else "mismatched"
-        raise self._syntax_error(f"{word} input {self._quoted()} expecting {wanted}")
+        message = f"{word} input {self._quoted()} expecting {wanted}"
+        if following != kind:
+            raise self._syntax_error(message)
+        self._skip(message)
+        return self._expect(kind)
 
     # Grammar
 
@@ -184,6 +234,7 @@ class _Parser:
                 raise self._too_deep()
             while pending and pending[-1][0] >= precedence:
                 self._join(operands, pending.pop())
+            self.recovering = False
             pending.append((precedence, function, self._advance().position))
             operands.append(self._operand())
         while pending:
@@ -269,7 +320,7 @@ class _Parser:
         if kind in _LITERALS or kind == "-":
             return self._literal()
         if kind in _CONSTANTS:
-            self._advance()
+            self._accept(kind)
             return Const(token.position, _CONSTANTS[kind])
         if kind == "[":
             return self._list()
@@ -279,13 +330,16 @@ class _Parser:
             return self._name()
         following = self.tokens[self.index + 1].kind if kind != END else END
         begins = following in _LITERALS or following in _CONSTANTS or following in ("(", "[", "{", "IDENTIFIER", ".")
-        raise self._syntax_error(
-            f"{'extraneous' if begins else 'mismatched'} input {self._quoted()} expecting {_EXPRESSION}"
-        )
+        message = f"{'extraneous' if begins else 'mismatched'} input {self._quoted()} expecting {_EXPRESSION}"
+        if not begins:
+            return self._recover(message, token.position)
+        self._skip(message)
+        return self._primary()
 
     def _literal(self) -> Expr:
         sign = self._accept("-")
         token = self._advance()
+        self.recovering = False
         position = sign.position if sign else token.position
         try:
             return Const(position, _LITERALS[token.kind](("-" if sign else "") + token.text))
@@ -305,6 +359,7 @@ class _Parser:
             name = prefix + "".join(part.text for part in self.tokens[start:end])
             self.index, self.token = end, self.tokens[end]
             return self._struct(name)
+        self.recovering = False
         if token.text in _RESERVED:
             self.issues.add((dot or token).position, f"reserved identifier: {token.text}")
         if self.token.kind == "(":
@@ -334,9 +389,10 @@ class _Parser:
                 self._expect(",")
                 if self._accept("}"):
                     break
-            if self.token.kind in (END, ":"):
-                word = "mismatched" if self.token.kind == END else "extraneous"
-                raise self._syntax_error(f"{word} input {self._quoted()} expecting {_MAP_START}")
+            if self.token.kind == END:
+                raise self._syntax_error(f"mismatched input {self._quoted()} expecting {_MAP_START}")
+            if self.token.kind == ":":
+                self._skip(f"extraneous input {self._quoted()} expecting {_MAP_START}")
             optional = self._optional_mark()
             key = self._expression()
             colon = self._expect(":").position
@@ -353,9 +409,11 @@ class _Parser:
                     break
             optional = self._optional_mark()
             if self.token.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
-                word = "mismatched" if self.token.kind == END else "extraneous"
-                wanted = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"
-                raise self._syntax_error(f"{word} input {self._quoted()} expecting {wanted}")
+                wanted = f"input {self._quoted()} expecting {{'}}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}}"
+                if self.token.kind == END or self.tokens[self.index + 1].kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
+                    raise self._syntax_error(f"mismatched {wanted}")
+                self._skip(f"extraneous {wanted}")
+            self.recovering = False
             field = self._advance().text.strip("`")
             colon = self._expect(":").position
             fields.append(Field(colon, field, self._expression(), optional=optional))

@@ -82,8 +82,10 @@ class WebhookTransport:
         timeout_seconds: float = DEFAULT_SECONDS,
         limit_bytes: int = DEFAULT_LIMIT_BYTES,
         query: Sequence[tuple[str, str]] = (),
+        credentials: Credentials | None = None,
     ) -> bytes:
         """Send JSON, and return the body of the answer. The webhook is told the time it has (``?timeout=30s``).
+        ``credentials``: for this call, in place of those for the host.
 
         Raises:
             WebhookCallFailed: no answer in time, none that is a success, or one that is too large.
@@ -93,7 +95,7 @@ class WebhookTransport:
         url = f"https://{address.netloc}{target}"
         try:
             async with asyncio.timeout(timeout_seconds):
-                return await self._post(address, target, url, body, limit_bytes)
+                return await self._post(address, target, url, body, limit_bytes, credentials=credentials)
         except TimeoutError as error:
             why = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
             raise WebhookCallFailed(f'Post "{url}": {why}') from error
@@ -104,13 +106,22 @@ class WebhookTransport:
         if session is not None:
             await session.close()
 
-    async def _post(self, address: WebhookAddress, target: str, url: str, body: bytes, limit_bytes: int) -> bytes:
+    async def _post(
+        self,
+        address: WebhookAddress,
+        target: str,
+        url: str,
+        body: bytes,
+        limit_bytes: int,
+        *,
+        credentials: Credentials | None,
+    ) -> bytes:
         from aiohttp import ClientConnectorError, ClientOSError, ServerDisconnectedError
         from aiohttp import ClientError as AiohttpError
 
         endpoint = Endpoint(address.host, address.port)
         try:
-            credentials = self._credentials(address.host_port)
+            credentials = self._credentials(address.host_port) if credentials is None else credentials
             context = await self._context(address.ca_bundle, credentials)
             if address.service[1]:
                 endpoint = await self._resolver.resolve(*address.service, address.port)

@@ -40,6 +40,9 @@ class Part:
             raise PluginConfigurationError(f"{self.at(name)}: must be a list of strings")
         return values
 
+    def part(self, name: str) -> Part:
+        return Part(self._rest.pop(name, None) or {}, self.at(name))
+
     def parts(self, name: str) -> list[Part]:
         return [Part(value, f"{self.at(name)}[{i}]") for i, value in enumerate(self._list(name))]
 

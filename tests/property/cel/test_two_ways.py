@@ -7,6 +7,8 @@ import random
 
 import pytest
 
+from controlplane.cel.codegen.program import Failed, generate
+from controlplane.cel.codegen.writer import Unsuited
 from controlplane.cel.environment import Environment
 from controlplane.cel.errors import CostExceeded
 from controlplane.cel.program import CompileError, EvalError, compile_expression
@@ -68,6 +70,39 @@ def outcome(run: object, limit: int) -> object:
         return run(limit, *VARIABLES.values())  # type: ignore[operator]
     except (EvalError, CostExceeded, LookupError, ArithmeticError, TypeError) as error:
         return type(error).__name__, str(error)
+
+
+def exact_outcome(run: object) -> tuple[object, int] | None:
+    """The value or that there is none, and the cost; None where another way has to be taken."""
+    try:
+        value, cost = run(10**6, *VARIABLES.values())  # type: ignore[operator]
+    except Failed as failed:
+        return "an error", failed.cost
+    except EvalError as error:
+        return "an error", error.cost
+    except Unsuited:
+        return None
+    return repr(value), cost
+
+
+def test_absorbing_code_counts_as_step_by_step() -> None:
+    chance = random.Random(1)
+    failed = absorbed = 0
+    for _ in range(BATCHES * PER_BATCH):
+        source = extended(chance)
+        try:
+            program = compile_expression(source, ENVIRONMENT)
+        except CompileError:
+            continue
+        run = generate(program.expr, ENVIRONMENT, exact=True)
+        found = run and exact_outcome(run)
+        if found is None:
+            continue
+        assert found == exact_outcome(program.plan.run), source
+        failed += found[0] == "an error"
+        absorbed += found[0] != "an error" and outcome(program.function, 10**6) != outcome(program.plan.run, 10**6)
+    assert failed > BATCHES * 4
+    assert absorbed > BATCHES // 2
 
 
 @pytest.mark.parametrize("seed", range(BATCHES))

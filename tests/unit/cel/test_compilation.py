@@ -21,7 +21,43 @@ ISSUES: list[tuple[str, list[tuple[int, int, str]]]] = [
             (1, 5, "Syntax error: extraneous input 'b' expecting <EOF>"),
         ],
     ),
-    ("1 + +", [(1, 5, f"Syntax error: mismatched input '+' expecting {EXPRESSION}")]),
+    (
+        "1 + +",
+        [
+            (1, 5, f"Syntax error: mismatched input '+' expecting {EXPRESSION}"),
+            (1, 6, f"Syntax error: mismatched input '<EOF>' expecting {EXPRESSION}"),
+        ],
+    ),
+    (
+        "*@s | b",
+        [
+            (1, 1, f"Syntax error: extraneous input '*' expecting {EXPRESSION}"),
+            (1, 2, "Syntax error: token recognition error at: '@'"),
+            (1, 5, "Syntax error: token recognition error at: '| '"),
+            (1, 7, "Syntax error: extraneous input 'b' expecting <EOF>"),
+        ],
+    ),
+    (
+        "in",
+        [
+            (1, 1, f"Syntax error: mismatched input 'in' expecting {EXPRESSION}"),
+            (1, 3, f"Syntax error: mismatched input '<EOF>' expecting {EXPRESSION}"),
+        ],
+    ),
+    (
+        "?",
+        [
+            (1, 1, f"Syntax error: mismatched input '?' expecting {EXPRESSION}"),
+            (1, 2, f"Syntax error: mismatched input '<EOF>' expecting {EXPRESSION}"),
+        ],
+    ),
+    (
+        "msg{:a}",
+        [
+            (1, 5, "Syntax error: extraneous input ':' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"),
+            (1, 7, "Syntax error: mismatched input '}' expecting ':'"),
+        ],
+    ),
     ("1 +", [(1, 4, f"Syntax error: mismatched input '<EOF>' expecting {EXPRESSION}")]),
     ("1 + 2\n3 +", [(2, 1, "Syntax error: mismatched input '3' expecting <EOF>")]),
     ("(a", [(1, 3, "Syntax error: missing ')' at '<EOF>'")]),

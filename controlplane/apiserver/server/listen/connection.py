@@ -10,6 +10,7 @@ the tests compare both roads byte by byte.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,7 +35,25 @@ __all__ = ["Connection", "ConnectionServer"]
 log = logs.get(__name__)
 
 _TOO_LARGE = frozenset({"LineTooLong"})
+_USUAL = frozenset({b"GET ", b"POST", b"PUT ", b"PATC", b"DELE", b"HEAD"})
+"""How requests begin, nearly all."""
+_REQUEST_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?= [^ \r\n]+ HTTP/1\.[01]\r\n)")
+_OTHER_METHODS = frozenset(
+    b"ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY "
+    b"OPTIONS PATCH POST PROPFIND PROPPATCH PURGE PUT REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK "
+    b"UNSUBSCRIBE".split()
+)
+"""Those that aiohttp's parser knows."""
 _HEAD_LIMITS = ("max_line_size", "max_field_size", "max_headers")
+
+
+def _with_known_method(data: bytes) -> bytes:
+    """The begin of a request with TRACE for a method that aiohttp's parser would refuse (400). No resource allows
+    either, and what takes any method takes both, so that they are answered alike."""
+    found = _REQUEST_LINE.match(data)
+    if found is None or found[0] in _OTHER_METHODS:
+        return data
+    return b"TRACE" + data[found.end() :]
 
 
 class Connection(RequestHandler):
@@ -73,6 +92,8 @@ class Connection(RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         road = self._road
+        if data[:4] not in _USUAL and self._begins_request():
+            data = _with_known_method(data)
         if road is None or not data:
             super().data_received(data)
             return
@@ -87,6 +108,12 @@ class Connection(RequestHandler):
         before = self._request_count
         super().data_received(data)
         road.passed(data, self._messages[-1][0] if self._request_count == before + 1 else None)
+
+    def _begins_request(self) -> bool:
+        """Whether what comes now belongs to no request that is under way: nothing has come yet, or all is answered."""
+        if self._road is not None and self._road.busy:
+            return False
+        return self._request_count == 0 or (self._waiter is not None and not self._waiter.done())
 
     # -- the short road's ------------------------------------------------------------------------------------------
 

@@ -107,11 +107,11 @@ def _patched(value: Any, obj: Obj) -> Obj | None:
 def _operation(patch: Any) -> Obj:
     if not isinstance(patch, JSONPatch):
         raise MutationFailed("type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch")
-    operation: Obj = {"op": patch.get("op"), "path": patch.get("path")}
-    if patch.has("from"):
-        operation["from"] = patch.get("from")
-    if patch.has("value"):
-        given = patch.get("value")
+    operation: Obj = {"op": patch["op"], "path": patch["path"]}
+    if "from" in patch:
+        operation["from"] = patch["from"]
+    if "value" in patch:
+        given = patch["value"]
         if isinstance(given, ObjectValue):
             _check_places(given)
         operation["value"] = json_of(given)

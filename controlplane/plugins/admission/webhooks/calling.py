@@ -12,9 +12,10 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.status import APIError, bad_request, internal_error
 from controlplane.apiserver.admission.api import Attributes
 from controlplane.base import logs
-from controlplane.client.webhook import WebhookCallFailed, WebhookTransport
+from controlplane.client.webhook import WebhookCallFailed
 from controlplane.plugins.admission.expressions.requests import admission_request
 from controlplane.plugins.admission.matching.rules import Match
+from controlplane.plugins.admission.webhooks.caller import Caller
 from controlplane.plugins.admission.webhooks.hooks import REVIEW_VERSIONS, Webhook
 from controlplane.plugins.admission.webhooks.metrics import FAILED_OPEN, observe, observe_rejection
 from controlplane.plugins.admission.webhooks.review import BadReview, Verdict, rejection, review_body, verdict_of
@@ -44,7 +45,7 @@ class Rejected(Exception):
 
 
 async def ask(
-    webhooks: WebhookTransport,
+    webhooks: Caller,
     hook: Webhook,
     attributes: Attributes,
     match: Match,

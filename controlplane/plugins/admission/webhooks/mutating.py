@@ -19,6 +19,7 @@ from controlplane.plugins.admission.api import AdmissionPlugin, PluginServices
 from controlplane.plugins.admission.matching.rules import Match
 from controlplane.plugins.admission.matching.selection import Namespaces
 from controlplane.plugins.admission.matching.versions import Versions
+from controlplane.plugins.admission.webhooks.caller import caller_of
 from controlplane.plugins.admission.webhooks.calling import CallFailed, Rejected, Timing, ask
 from controlplane.plugins.admission.webhooks.deciding import Decider
 from controlplane.plugins.admission.webhooks.hooks import Webhook
@@ -39,6 +40,7 @@ class _Mutating:
 
     def __init__(self, services: PluginServices) -> None:
         self._services = services
+        self._webhooks = caller_of(services)
         self.index = WebhookIndex(services, MUTATING_WEBHOOK_CONFIGURATIONS, step=_STEP)
         self._decider = Decider(Namespaces(services.storage_of), services.authorizer)
 
@@ -70,7 +72,7 @@ class _Mutating:
         changed, told = False, None
         objects = await versions.at(match)
         try:
-            verdict = await ask(self._services.webhooks, hook, attributes, match, objects, mutating=True)
+            verdict = await ask(self._webhooks, hook, attributes, match, objects, mutating=True)
             changed = await _apply(verdict, hook, objects[0], attributes, versions, key=key)
             timing.accepted()
         except (CallFailed, Rejected, APIError) as error:
@@ -143,4 +145,5 @@ PLUGIN = AdmissionPlugin(
     default_on=True,
     build=_build,
     requires=("mutatingwebhookconfigurations.admissionregistration.k8s.io",),
+    configurable=True,
 )

@@ -16,6 +16,7 @@ from controlplane.plugins.admission.api import AdmissionPlugin, PluginServices
 from controlplane.plugins.admission.matching.rules import Match
 from controlplane.plugins.admission.matching.selection import Namespaces
 from controlplane.plugins.admission.matching.versions import Versions
+from controlplane.plugins.admission.webhooks.caller import caller_of
 from controlplane.plugins.admission.webhooks.calling import CallFailed, Rejected, Timing, ask
 from controlplane.plugins.admission.webhooks.deciding import Decider
 from controlplane.plugins.admission.webhooks.hooks import Webhook
@@ -38,6 +39,7 @@ class _Validating:
 
     def __init__(self, services: PluginServices) -> None:
         self._services = services
+        self._webhooks = caller_of(services)
         self.index = WebhookIndex(services, VALIDATING_WEBHOOK_CONFIGURATIONS, step=_STEP)
         self._decider = Decider(Namespaces(services.storage_of), services.authorizer)
 
@@ -70,7 +72,7 @@ class _Validating:
         hook = call.hook
         timing = Timing(hook, _STEP, attributes)
         try:
-            await ask(self._services.webhooks, hook, attributes, call.match, call.objects, mutating=False)
+            await ask(self._webhooks, hook, attributes, call.match, call.objects, mutating=False)
         except (CallFailed, Rejected, APIError) as error:
             told = timing.judge(error)
             if told is None:
@@ -92,4 +94,5 @@ PLUGIN = AdmissionPlugin(
     default_on=True,
     build=_build,
     requires=("validatingwebhookconfigurations.admissionregistration.k8s.io",),
+    configurable=True,
 )

@@ -132,6 +132,33 @@ def test_an_optional_old_value_is_none_on_create() -> None:
     assert len(judged(INT, 3, rule, old=3)) == 1
 
 
+@pytest.mark.parametrize(
+    ("expression", "old", "message"),
+    [
+        ("oldSelf.orValue(0) > 1 ? 'optional' : 'small'", 2, "given"),
+        ("oldSelf.?a.hasValue() ? 'optional' : 'none'", 2, "given"),
+        ("string(self)", 2, "1"),
+        ("string(self)", None, "1"),
+        ("self > 5 ? string(oldSelf.value()) : 'not read'", None, "not read"),
+        ("'had ' + string(oldSelf.hasValue())", None, "given"),
+    ],
+)
+def test_a_message_sees_the_bare_old_value(expression: str, old: int | None, message: str) -> None:
+    rule = {"rule": "oldSelf.hasValue() && false", "message": "given", "optionalOldSelf": True}
+    given = rules({"type": "integer"}, {**rule, "messageExpression": expression})
+    (error,) = given.errors({"v": 1}, None if old is None else {"v": old})
+    assert str(error) == f"v: Invalid value: 1: {message}"
+
+
+def test_a_message_reads_the_bare_old_fields() -> None:
+    schema: Obj = {"type": "object", "properties": {"a": {"type": "string"}}}
+    message = "'was ' + oldSelf.?a.orValue('nothing')"
+    rule = {"rule": "!oldSelf.hasValue()", "messageExpression": message, "optionalOldSelf": True}
+    given = rules(schema, rule)
+    (error,) = given.errors({"v": {"a": "x"}}, {"v": {"a": "y"}})
+    assert str(error) == "v: Invalid value: was y"
+
+
 def test_items_of_map_lists_are_compared_with_those_of_the_same_key() -> None:
     item = {
         "type": "object",

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from controlplane.cel.environment import Environment
+from controlplane.cel.environment import Environment, FieldDeclaration
 from controlplane.cel.errors import CompileError, EvalError
 from controlplane.cel.library.encoders import ENCODERS
-from controlplane.cel.library.jsonpatch import JSON_PATCH
+from controlplane.cel.library.jsonpatch import JSON_PATCH, PATCH_FIELDS, JSONPatch
 from controlplane.cel.library.kubernetes import libraries
 from controlplane.cel.library.maths import MATH
 from controlplane.cel.program import compile_expression
 from controlplane.cel.standard.library import STANDARD
-from controlplane.cel.types import DYN, STRING, list_of
-from controlplane.cel.values import UInt
+from controlplane.cel.types import DYN, STRING, Type, list_of
+from controlplane.cel.values import UInt, Value
 
 KUBERNETES = Environment(
     (STANDARD, *libraries(), JSON_PATCH),
@@ -371,3 +371,49 @@ def test_overflow_of_absolute_values_and_shifts_back() -> None:
         evaluate("math.abs(-9223372036854775807 - 1)", ALL)
     with pytest.raises(EvalError, match=r"^math\.bitShiftLeft\(\) negative offset: -1$"):
         evaluate("math.bitShiftLeft(1, -1)", ALL)
+
+
+class _Patches:
+    """Declares JSON patches, as mutations do."""
+
+    def field(self, type_name: str, field: str) -> FieldDeclaration | None:
+        found = PATCH_FIELDS.get(field)
+        return None if found is None or type_name != "JSONPatch" else FieldDeclaration(field, found)
+
+    def type(self, name: str) -> Type | None:
+        return JSONPatch.cel_type if name == "JSONPatch" else None
+
+    def construct(self, type_name: str, fields: dict[str, Value]) -> Value:
+        assert type_name == "JSONPatch"
+        return JSONPatch(fields)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("{p}.op", "add"),
+        ("{p}.from", ""),
+        ("has({p}.op)", True),
+        ("has({p}.from) || has({p}.value)", False),
+        ("{p}.?from.hasValue()", False),
+        ("{p}.?path.orValue('')", "/a~1b"),
+        ("JSONPatch{{op: 'test', path: '/a', value: {{'b': [1, null]}}}}.value.b[0]", 1),
+        ("[{p}, {p}].map(p, p.path).size()", 2),
+        ("dyn({p}).op", "add"),
+        ("{p} == {p} && {p} != JSONPatch{{op: 'add'}}", True),
+        ("{p}.value == 1 || {p}.op == 'add'", True),
+    ],
+)
+def test_json_patches_are_objects(expression: str, value: Any) -> None:
+    environment = KUBERNETES.extend({}, _Patches())
+    source = expression.format(p="JSONPatch{op: 'add', path: '/' + jsonpatch.escapeKey('a/b')}")
+    assert evaluate(source, environment) == value
+    assert compile_expression(source, environment).plan.run(1000, None, [])[0] == value
+
+
+def test_a_json_patch_has_no_other_fields() -> None:
+    environment = KUBERNETES.extend({}, _Patches())
+    with pytest.raises(CompileError, match="undefined field 'values'"):
+        compile_expression("JSONPatch{values: 1}", environment)
+    with pytest.raises(EvalError, match="no such key: value"):
+        evaluate("JSONPatch{op: 'remove'}.value", environment)

@@ -45,6 +45,30 @@ def test_target(target: str, expected: str) -> None:
     run(scenario())
 
 
+@pytest.mark.parametrize("method", ["FOO", "get", "GETT", "X-1"])
+def test_a_method_that_nobody_knows_comes_in_as_one_that_nothing_allows(method: str) -> None:
+    async def scenario() -> None:
+        async with serving(describe) as served, served.wire() as wire:
+            for _ in range(2):
+                wire.send(f"{method} /a HTTP/1.1\r\nHost: x\r\n\r\n")
+                assert (await wire.answer()).body == b"TRACE /a  127.0.0.1 True"
+            assert (await wire.get("/a")).body == b"GET /a  127.0.0.1 True"
+
+    run(scenario())
+
+
+def test_a_body_that_looks_like_a_request_stays_as_it_is() -> None:
+    async def scenario() -> None:
+        async with serving(echo) as served, served.wire() as wire:
+            body = "FOO /a HTTP/1.1\r\n"
+            wire.send(f"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n")
+            await asyncio.sleep(0.05)  # so that it comes by itself
+            wire.send(body)
+            assert (await wire.answer()).body == f"{body}|{body}".encode()
+
+    run(scenario())
+
+
 def test_body_can_be_read_twice() -> None:
     async def scenario() -> None:
         async with serving(echo) as served, served.wire() as wire:
