@@ -26,10 +26,11 @@ SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter while another wants it. By default 5 ms, which the loop would wait for the
 thread that commits, again and again: with 16 writers the p99 of a create was 64 ms, and is 14 ms so."""
 
-THRESHOLDS = (5_000, 1, 1)
+THRESHOLDS = (3_500, 1, 1)
 """Objects made (less those dropped) between two collections of the youngest; how many of those make one of the middle
-generation, and how many of these a full one. So none looks at more than some 30,000 objects: 0.4
-microseconds each where they are not in the processor's cache, 12 ms."""
+generation, and how many of these a full one. So none looks at more than some 20,000 objects: 0.4 microseconds each
+where they are not in the processor's cache, 8 ms, and twice that on a machine that has other work. With 5,000 the
+longest was over 20 ms there; a create costs the same."""
 
 NOTICEABLE_SECONDS = 0.002
 """A full collection this long is the last that looks at what it has left."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from controlplane.aggregator.config import AggregationConfig
+from controlplane.apiextensions.custom.resource import CustomResources
 from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
@@ -88,7 +89,8 @@ class Config:
 
     ``cert_dir``: where self-made files are kept. ``cert_file``, ``key_file``: the operator's own serving certificate.
     ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
-    ``sources``: who changes what is served while the server runs. ``calls``: who answers what is created and not kept.
+    ``declared``: kinds declared in Python (``generic.declare``). ``sources``: who changes what is served while the
+    server runs. ``calls``: who answers what is created and not kept.
     ``anonymous`` None: as the authentication configuration has it, else allowed.
     ``authenticators``, ``token_authenticators`` and ``authorizers`` are asked before the built-in ones.
     ``authorization_modes``: which of those, in order; None is RBAC where roles are served, else none.
@@ -132,6 +134,7 @@ class Config:
     token_authenticators: list[TokenAuthenticator] = field(default_factory=list)
     authorizers: list[Authorizer] = field(default_factory=list)
     resources: list[Resource] = field(default_factory=lambda: list(BUILTIN))
+    declared: list[CustomResources] = field(default_factory=list)
     sources: list[SourceDescriptor] = field(default_factory=lambda: list(SOURCES))
     calls: list[CallDescriptor] = field(default_factory=lambda: list(CALLS))
     group_priorities: dict[str, int] = field(default_factory=lambda: dict(GROUP_PRIORITIES))
@@ -170,7 +173,8 @@ class Config:
             ConfigError: two resources under one name, one that nobody answers, RBAC without roles, a certificate
                 without its key.
         """
-        _check_unique("resource", [str(resource.gr) for resource in self.resources])
+        declared = [str(kind.stored.gr) for kind in self.declared]
+        _check_unique("resource", [*(str(resource.gr) for resource in self.resources), *declared])
         own = [resource.key_prefix for resource in self.resources if resource.stored and resource.stored_group is None]
         _check_unique("store key prefix", own)
         _check_unique("answer to calls", [str(call.key) for call in self.calls])

@@ -45,7 +45,7 @@ def service_account(name: str) -> UserInfo:
 
 def served_resources(config: CompletedConfig) -> frozenset[GroupResource]:
     """The resources that the server has by itself."""
-    built_in = {resource.gr for resource in config.resources}
+    built_in = {resource.gr for resource in config.resources} | {kind.stored.gr for kind in config.declared}
     return frozenset(built_in | {kind.resource.gr for source in config.sources for kind in source.kinds})
 
 

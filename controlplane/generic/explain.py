@@ -142,9 +142,10 @@ def _resources(reasons: _Reasons, config: CompletedConfig) -> Iterator[Decision]
         on = gr in served
         versions = ", ".join(v.name for v in here.get(gr, kind).versions if v.served) if on else ""
         yield Decision(name=str(gr), on=on, what=versions, why=reasons.of_kind(kind))
-    for gr, resource in here.items():
+    declared = {kind.stored.gr: [v for one in kind.versions for v in one.versions] for kind in config.declared}
+    for gr, all_versions in ({gr: list(one.versions) for gr, one in here.items()} | declared).items():
         if gr not in built_in:
-            versions = ", ".join(v.name for v in resource.versions if v.served)
+            versions = ", ".join(v.name for v in all_versions if v.served)
             yield Decision(name=str(gr), on=True, what=versions, why="added by the program")
 
 

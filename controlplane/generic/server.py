@@ -192,6 +192,7 @@ class ControlPlane:
         self.port: int = parts.listening.getsockname()[1]
         self.url = server_url(config, self.port)
         kinds = [SourceKind(resource) for resource in config.resources]
+        kinds += [SourceKind(version, kind.conversion) for kind in config.declared for version in kind.versions]
         kinds += [kind for source in config.sources for kind in source.kinds]
         table = build_table(
             [(kind.resource, _storage(parts.mirror, kind)) for kind in kinds],

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import os
 import re
+import ssl
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.processes import free_port, target_of
+from tests.processes import Target, free_port, target_of
 
 ROOT = Path(__file__).parents[2]
 MARKED = re.compile(r"<!-- run by tests/integration/test_docs.py -->\n```python\n(.*?)\n```", re.DOTALL)
@@ -56,11 +61,7 @@ def test_the_composed_control_plane(tmp_path: Path) -> None:
     ) as process:
         try:
             kubeconfig = tmp_path / ".controlplane" / "admin.conf"
-            end = time.monotonic() + 30
-            while not kubeconfig.exists():
-                assert process.poll() is None, process.stderr and process.stderr.read()
-                assert time.monotonic() < end
-                time.sleep(0.05)
+            wait_for(kubeconfig, process)
             path = f"https://127.0.0.1:{port}/apis/factory.example.org/v1/namespaces/default/widgets"
             target = target_of(kubeconfig)
             made = curl(target.ca, target.cert, target.key, path, {"metadata": {"name": "w"}, "spec": {"color": "red"}})
@@ -69,6 +70,35 @@ def test_the_composed_control_plane(tmp_path: Path) -> None:
         finally:
             process.terminate()
             process.communicate(timeout=20)
+
+
+def test_the_control_plane_of_kinds_of_ones_own(tmp_path: Path) -> None:
+    """docs/own-kinds.md: its kind is served and painted by its controller; secrets and roles are gone."""
+    program = tmp_path / "factory.py"
+    program.write_text(snippet("docs/own-kinds.md"))
+    lines = [line for line in program.read_text().splitlines() if line.strip() and not line.startswith("from ")]
+    assert len(lines) <= 40
+    port = free_port()
+    with subprocess.Popen(
+        [sys.executable, str(program), f"--secure-port={port}"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            wait_for(tmp_path / ".controlplane" / "admin.conf", process)
+            target = target_of(tmp_path / ".controlplane" / "admin.conf")
+            root = f"https://127.0.0.1:{port}/apis"
+            path = f"{root}/factory.example.org/v1/namespaces/default/widgets"
+            made = curl(target.ca, target.cert, target.key, path, {"metadata": {"name": "w"}, "spec": {"coats": 3}})
+            assert made["spec"] == {"color": "red", "coats": 3}
+            end = time.monotonic() + 30
+            while (found := get(target, f"{path}/w"))[1].get("status") != {"coats": 3}:
+                assert time.monotonic() < end, found
+                time.sleep(0.05)
+            assert get(target, f"https://127.0.0.1:{port}/api/v1/namespaces/default/secrets")[0] == 404
+            assert get(target, f"{root}/rbac.authorization.k8s.io/v1")[0] == 404
+        finally:
+            process.terminate()
+            _, logged = process.communicate(timeout=20)
+    assert [line for line in logged.splitlines() if line.startswith("E")] == []
 
 
 def test_the_operators_test(tmp_path: Path) -> None:
@@ -89,11 +119,29 @@ def test_the_operators_test(tmp_path: Path) -> None:
     assert "1 passed" in done.stdout
 
 
-def curl(ca: str, cert: str, key: str, url: str, body: dict[str, object]) -> dict[str, object]:
-    import http.client
-    import ssl
-    from urllib.parse import urlsplit
+def wait_for(file: Path, process: subprocess.Popen[str]) -> None:
+    """Until a program that has been started has written a file."""
+    end = time.monotonic() + 30
+    while not file.exists():
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
+
+def get(target: Target, url: str) -> tuple[int, dict[str, Any]]:
+    """Status and object."""
+    context = ssl.create_default_context(cafile=target.ca)
+    context.load_cert_chain(target.cert, target.key)
+    with contextlib.closing(
+        http.client.HTTPSConnection(target.host, target.port, context=context, timeout=20)
+    ) as connection:
+        connection.request("GET", urlsplit(url).path, headers={"Accept": "application/json"})
+        answer = connection.getresponse()
+        body = answer.read()
+        return answer.status, json.loads(body) if answer.status == 200 else {}
+
+
+def curl(ca: str, cert: str, key: str, url: str, body: dict[str, object]) -> dict[str, object]:
     parts = urlsplit(url)
     context = ssl.create_default_context(cafile=ca)
     context.load_cert_chain(cert, key)

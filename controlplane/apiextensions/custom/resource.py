@@ -29,7 +29,7 @@ from controlplane.apiserver.registry.versions import version_order
 from controlplane.base.clock import Clock
 from controlplane.storage.cache.view import Conversion
 
-__all__ = ["CustomResources", "resources_of"]
+__all__ = ["CustomResources", "plain_resources", "resources_of"]
 
 
 _TERMINATING_VERBS = ("delete", "deletecollection", "get", "list", "watch")
@@ -50,6 +50,20 @@ def resources_of(
 ) -> CustomResources:
     """The resources of a served definition. ``load_schema``: the schema of a version by its name, each time anew.
     ``caller`` calls conversion webhooks."""
+    made, schemas = plain_resources(definition, load_schema)
+    by = definition.spec.get("conversion") or {}
+    if by.get("strategy") == "Webhook":
+        stored = f"{definition.group}/{made.stored.storage_version}"
+        made = made._replace(
+            conversion=WebhookConversion(schemas, stored, by, name=definition.name, caller=caller, clock=clock)
+        )
+    return made
+
+
+def plain_resources(
+    definition: Definition, load_schema: Callable[[str], Obj]
+) -> tuple[CustomResources, VersionSchemas]:
+    """The resources of a definition whose versions differ by name alone, and their schemas."""
     spec = definition.spec
     versions = spec.get("versions") or ()
     schemas = VersionSchemas(load_schema, keep_unknown=bool(spec.get("preserveUnknownFields")))
@@ -60,12 +74,7 @@ def resources_of(
         if version.get("served") or version["name"] == storage
     }
     served = tuple(made[version["name"]] for version in versions if version.get("served"))
-    by = spec.get("conversion") or {}
-    conversion: Conversion = NoneConversion(schemas, storage)
-    if by.get("strategy") == "Webhook":
-        stored = f"{definition.group}/{storage}"
-        conversion = WebhookConversion(schemas, stored, by, name=definition.name, caller=caller, clock=clock)
-    return CustomResources(served, made[storage], conversion)
+    return CustomResources(served, made[storage], NoneConversion(schemas, storage)), schemas
 
 
 def _resource(definition: Definition, version: Obj, schemas: VersionSchemas, storage: str) -> Resource:

@@ -9,7 +9,6 @@ Source: kubernetes/kube-openapi ``pkg/validation/{validate,errors}``; kubernetes
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 from controlplane.apimachinery.codec.json import dumps_sorted, loads
@@ -21,6 +20,8 @@ from controlplane.apimachinery.schema.problems import Problem
 from controlplane.apimachinery.validation.field import (
     ENOUGH_ERRORS,
     FieldError,
+    go_json,
+    go_number,
     go_quoted,
     go_value,
     invalid,
@@ -347,6 +348,15 @@ def _shown(value: Any) -> Any:
     return loads(dumps_sorted(value)) if isinstance(value, (dict, list)) else value
 
 
+def _listed(allowed: Any) -> str:
+    """One of the values that are allowed, as upstream lists them."""
+    if isinstance(allowed, str):
+        return allowed
+    if isinstance(allowed, (int, float)) and not isinstance(allowed, bool):
+        return go_number(allowed)
+    return go_json(allowed)
+
+
 def _field_error(problem: Problem, prefix: str) -> FieldError:
     name = problem.name.removeprefix(".")
     path = f"{prefix}.{name}" if prefix and name else prefix or name or "<nil>"
@@ -356,7 +366,7 @@ def _field_error(problem: Problem, prefix: str) -> FieldError:
         case "required":
             return required(path)
         case "enum":
-            allowed = [one if isinstance(one, str) else json.dumps(one) for one in problem.allowed]
+            allowed = [_listed(one) for one in problem.allowed]
             return not_supported(path, None if problem.value is None else _shown(problem.value), allowed)
         case "long":
             return too_long(path, problem.limit)

@@ -173,7 +173,7 @@ def type_invalid(field: str, value: Any, detail: str) -> FieldError:
 
 def not_supported(field: str, value: Any, allowed: Sequence[str]) -> FieldError:
     """``allowed`` is shown in its order, which is upstream's."""
-    quoted = ", ".join(f'"{a}"' for a in allowed)
+    quoted = ", ".join(map(go_quoted, allowed))
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {quoted}" if allowed else "")
 
 

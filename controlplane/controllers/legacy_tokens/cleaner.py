@@ -22,7 +22,8 @@ from controlplane.controllers.core import ACCOUNTS, CONFIGMAPS, SECRETS
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.controllers.legacy_tokens.tracking import TRACKED_SINCE, day_of, read_day
 from controlplane.controllers.service_account_tokens.controller import ACCOUNT_NAME, ACCOUNT_UID, TOKEN_TYPE
-from controlplane.reconcile.controller import Controller, Resync
+from controlplane.reconcile.controller import Controller, Resync, Watch
+from controlplane.reconcile.informer import Informer
 
 __all__ = ["DESCRIPTOR"]
 
@@ -37,21 +38,20 @@ log = logs.get(__name__)
 
 
 class LegacyTokenCleaner:
-    """``reconcile`` is one round over all token secrets; they are read live, a page at a time."""
+    """``reconcile`` is one round over all token secrets. What it writes holds only if nothing has changed meanwhile."""
 
-    def __init__(self, client: APIClient, clock: Clock) -> None:
+    def __init__(self, client: APIClient, secrets: Informer, accounts: Informer, clock: Clock) -> None:
         self._clock = clock
         self._configmaps = ResourceClient(client, CONFIGMAPS, namespaced=True)
         self._secrets = ResourceClient(client, SECRETS, namespaced=True)
-        self._accounts = ResourceClient(client, ACCOUNTS, namespaced=True)
+        self._known_secrets, self._known_accounts = secrets.store, accounts.store
 
     async def reconcile(self, _round: str) -> None:
         """Mark and delete what is due."""
         if not await self._tracked_long_enough():
             return
-        async for page in self._secrets.pages(field_selector=f"type={TOKEN_TYPE}"):
-            for secret in page.items:
-                await self._look_at(secret)
+        for secret in self._known_secrets:
+            await self._look_at(secret)
 
     async def _tracked_long_enough(self) -> bool:
         try:
@@ -72,7 +72,7 @@ class LegacyTokenCleaner:
         used = labels.get(LAST_USED)
         if used is not None and (read_day(used) is None or used >= kept_from):
             return
-        if not await self._made_by_itself(secret):
+        if not self._made_by_itself(secret):
             return
         invalid_since = labels.get(INVALID_SINCE)
         if invalid_since is None:
@@ -80,19 +80,11 @@ class LegacyTokenCleaner:
         elif read_day(invalid_since) is not None and invalid_since < kept_from:
             await self._delete(secret)
 
-    async def _made_by_itself(self, secret: Obj) -> bool:
+    def _made_by_itself(self, secret: Obj) -> bool:
         """Whether the secret's account, and no other of its name, lists it."""
         annotations = meta.annotations(secret)
-        name = annotations.get(ACCOUNT_NAME)
-        if not name:
-            return False
-        try:
-            account = await self._accounts.get(Key(meta.namespace(secret), name))
-        except APIError as e:
-            if e.reason == "NotFound":
-                return False
-            raise
-        if meta.uid(account) != annotations.get(ACCOUNT_UID):
+        account = self._known_accounts.get(Key(meta.namespace(secret), annotations.get(ACCOUNT_NAME) or ""))
+        if account is None or meta.uid(account) != annotations.get(ACCOUNT_UID):
             return False
         return any(reference.get("name") == meta.name(secret) for reference in account.get("secrets") or ())
 
@@ -122,10 +114,17 @@ class LegacyTokenCleaner:
 
 def build(context: ControllerContext) -> Controller[str]:
     """The controller, which makes a round a day."""
+    secrets = context.informers.get(SECRETS, namespaced=True, field_selector=f"type={TOKEN_TYPE}")
+    accounts = context.informers.get(ACCOUNTS, namespaced=True)
+    cleaner = LegacyTokenCleaner(context.client_for(NAME), secrets, accounts, context.clock)
+
+    def nothing(_old: Obj | None, _new: Obj | None) -> tuple[str, ...]:
+        return ()
+
     return Controller(
         NAME,
-        watches=(),
-        reconcile=LegacyTokenCleaner(context.client_for(NAME), context.clock).reconcile,
+        watches=[Watch(secrets, nothing), Watch(accounts, nothing)],
+        reconcile=cleaner.reconcile,
         resync=Resync(ROUND_SECONDS, lambda: ["round"]),
         clock=context.clock,
     )
@@ -138,7 +137,6 @@ DESCRIPTOR = ControllerDescriptor(
     account=ACCOUNT,
     rules=(
         PolicyRule(("get",), ("",), ("configmaps",), (TRACKED_SINCE.name,)),
-        PolicyRule(("list", "watch", "patch", "delete"), ("",), ("secrets",)),
-        PolicyRule(("get",), ("",), ("serviceaccounts",)),
+        PolicyRule(("patch", "delete"), ("",), ("secrets",)),
     ),
 )

@@ -117,8 +117,6 @@ EXAMPLES: tuple[tuple[GVR, Obj], ...] = (
             "version": "v1",
             "groupPriorityMinimum": 10,
             "versionPriority": 10,
-            "service": {"namespace": "kept", "name": "nowhere"},
-            "insecureSkipTLSVerify": True,
         },
     ),
     _of(

@@ -126,5 +126,11 @@ def test_what_was_off_is_there_again(sets: list[frozenset[str]], certificates: P
     run(main(), seconds=180)
 
 
+def lasting(obj: Obj) -> Obj:
+    """What of an object nobody but its maker changes."""
+    metadata = {name: obj["metadata"].get(name) for name in ("name", "namespace", "uid", "creationTimestamp")}
+    return {**obj, "metadata": metadata, "status": None}
+
+
 def client_of(plane: Plane, gvr: GVR, obj: Obj) -> ResourceClient:
     return ResourceClient(plane.client(), gvr, namespaced=bool(meta.namespace(obj)))

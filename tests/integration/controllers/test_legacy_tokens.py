@@ -7,8 +7,11 @@ from typing import Any
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.base.clock import SystemClock
+from controlplane.base.tasks import TaskGroup
+from controlplane.client.resources import ResourceClient
 from controlplane.controllers.legacy_tokens.cleaner import INVALID_SINCE, LAST_USED, LegacyTokenCleaner
 from controlplane.controllers.legacy_tokens.tracking import TRACKED_SINCE, day_of
+from controlplane.reconcile.informer import Informer
 from controlplane.testing.planes import Plane, running_plane
 from tests.aio import run
 from tests.integration.controllers.objects import Objects, found, until
@@ -51,7 +54,15 @@ async def secrets(o: Objects) -> dict[str, Obj]:
 
 
 async def clean(plane: Plane, days: float) -> None:
-    await LegacyTokenCleaner(plane.client(), LaterClock(days)).reconcile("round")
+    """One round, so many days from now."""
+    client = plane.client()
+    token_secrets = Informer(ResourceClient(client, SECRETS, namespaced=True))
+    accounts = Informer(ResourceClient(client, ACCOUNTS, namespaced=True))
+    async with TaskGroup("informers") as group:
+        for informer in (token_secrets, accounts):
+            group.start(informer.run(), name=informer.name)
+            await informer.synced.wait()
+        await LegacyTokenCleaner(client, token_secrets, accounts, LaterClock(days)).reconcile("round")
 
 
 def test_the_day_is_published_and_kept_readable() -> None:
@@ -110,7 +121,6 @@ def test_a_token_of_another_account_of_that_name_is_kept() -> None:
             await until(tracked)
             await token_secret(o, "robot")
             change = {"metadata": {"annotations": {"kubernetes.io/service-account.uid": "another"}}}
-            await LegacyTokenCleaner(plane.client(), LaterClock(0)).reconcile("round")
             await o.of(SECRETS).patch(Key("default", "robot"), change)
             await clean(plane, 400)
             kept = (await secrets(o)).get("robot")

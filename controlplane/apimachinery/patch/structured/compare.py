@@ -167,11 +167,12 @@ def _without(node: Fields, ignored: Fields | None) -> Fields:
 
 
 def _everything(value: Any, type_: Type) -> Fields:
-    """The node of a value that is wholly new or wholly gone: each path in it is a member."""
+    """The node of a value that is wholly new or wholly gone: each path in it is a member. One of another kind than its
+    type's (an object that will be refused) is a member itself."""
     kind = type_.only or kind_of(value, type_)
     if kind == "map":
         maps = type_.map
-        if value and maps is not None and not maps.atomic:
+        if value and isinstance(value, dict) and maps is not None and not maps.atomic:
             node: Fields = {SELF: {}}
             for name, item in value.items():
                 field = maps.known.get(name) or maps.field(name)
@@ -180,7 +181,7 @@ def _everything(value: Any, type_: Type) -> Fields:
             return node
     elif kind == "list":
         lists = type_.list
-        if value and lists is not None and lists.associative:
+        if value and isinstance(value, list) and lists is not None and lists.associative:
             grouped = by_element(value, lists)
             return {
                 SELF: {},

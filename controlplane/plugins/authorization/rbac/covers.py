@@ -17,7 +17,11 @@ __all__ = ["described", "quoted_list", "uncovered"]
 def uncovered(owned: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
     """The single permissions of ``wanted`` that no rule of ``owned`` allows."""
     return [
-        single for rule in wanted for single in _singles(rule) if not any(_covers(owner, single) for owner in owned)
+        single
+        for rule in wanted
+        if rule not in owned  # as it mostly is: one look instead of one a permission
+        for single in _singles(rule)
+        if not any(_covers(owner, single) for owner in owned)
     ]
 
 

@@ -57,6 +57,7 @@ INT_OR_STRING: Obj = {"x-kubernetes-int-or-string": True}
         pytest.param({"type": "string", "pattern": "^a$"}, "a\n", bad('"a\\n"', "match '^a$'"), id="a dollar is the very end"),
         pytest.param({"type": "string", "enum": ["x", "y"]}, "z", [("NotSupported", "v", 'Unsupported value: "z": supported values: "x", "y"')], id="enum"),
         pytest.param({"type": "integer", "enum": [1, 2]}, 2, [], id="enum of numbers"),
+        pytest.param({"enum": [{"b": ["x"], "a": 1}, 2.0, True]}, "z", [("NotSupported", "v", r'Unsupported value: "z": supported values: "{\"a\":1,\"b\":[\"x\"]}", "2", "true"')], id="enum of all kinds"),
         pytest.param({"type": "integer", "minimum": 2}, 1, bad("1", "be greater than or equal to 2"), id="minimum"),
         pytest.param({"type": "integer", "maximum": 5}, 6, bad("6", "be less than or equal to 5"), id="maximum"),
         pytest.param({"type": "number", "minimum": 1, "exclusiveMinimum": True}, 1, bad("1", "be greater than 1"), id="exclusive minimum"),

@@ -109,6 +109,12 @@ def test_remove_takes_fields_and_items() -> None:
         pytest.param({"set": ["a", "a"]}, '.set: duplicate entries for key [="a"]', id="duplicate"),
         pytest.param({"ports": [None]}, ".ports: element 0: associative list with keys may not have", id="null-item"),
         pytest.param({"map": ["a"]}, ".map: expected map, got &{[a]}", id="list-for-map"),
+        pytest.param({"set": "x"}, ".set: expected list, got &{x}", id="text-for-list"),
+        pytest.param(
+            {"scalar": ["c", {"a": None}]},
+            '&value.valueUnstructured{Value:[]interface {}{"c", map[string]interface {}{"a":interface {}(nil)}}}',
+            id="map-for-text",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(obj: Any, problem: str) -> None:
@@ -121,3 +127,13 @@ def test_everything_is_reported() -> None:
     with pytest.raises(TypeMismatch) as caught:
         check_type(thing(scalar=1, number="x"), THING)
     assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize("value", ["x", 5, 1.5, True, ["a"], {"a": {"b": "c"}}])
+def test_what_is_of_another_kind_than_its_type_is_a_field_itself(value: Any) -> None:
+    """Objects are compared before they are refused."""
+    for name in ("map", "set", "nested", "ports"):
+        kinds = {"map": dict, "nested": dict, "set": list, "ports": list}
+        if not isinstance(value, kinds[name]):
+            assert compare(thing(), thing(**{name: value}), THING).added == {f"f:{name}": {}}
+            assert compare(thing(**{name: value}), thing(), THING).removed == {f"f:{name}": {}}
