@@ -44,10 +44,14 @@ def message_of(resource: Resource) -> Message:
 
 def agree(message: Message, reference: str, obj: Obj) -> None:
     """Encode and decode one object both ways."""
-    ours = message.encode(obj)
-    assert ours == from_json(reference, obj).SerializeToString(deterministic=True)
+    ours, wanted = message.encode(obj), from_json(reference, obj)
     theirs = empty(reference)
     theirs.ParseFromString(ours)
+    expected = wanted.SerializeToString(deterministic=True)
+    if ours != expected:
+        # Of a map's keys Go, and we, put one before those that it begins; google.protobuf puts it after them.
+        assert len(ours) == len(expected)
+        assert theirs == wanted
     assert message.decode(ours) == to_json(theirs)
     assert message.encode(message.decode(ours)) == ours
 
