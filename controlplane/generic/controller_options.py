@@ -33,6 +33,9 @@ class ControllerBooleans(OptionGroup):
     service_account_tokens: bool | None = option(
         None, description="fill secrets of service accounts with tokens (default true)"
     )
+    lease_garbage_collection: bool | None = option(
+        None, description="remove the identity leases of servers that have gone (default true)"
+    )
     legacy_token_tracking: bool | None = option(
         None, description="note since when the use of tokens in secrets is recorded (default true)"
     )

@@ -1,0 +1,73 @@
+"""Removes the identity leases of servers that have not renewed them: they ended without being able to give them back.
+
+Source: behaviour of kubernetes ``pkg/controlplane/controller/apiserverleasegc`` (label, namespace; once an hour there,
+here also when a lease changes).
+"""
+
+from __future__ import annotations
+
+from controlplane.apimachinery import meta
+from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.apimachinery.status import APIError
+from controlplane.base import logs
+from controlplane.base.clock import Clock
+from controlplane.client.resources import ResourceClient
+from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
+from controlplane.reconcile.controller import Controller, Result, Resync, Watch, own_key
+
+__all__ = ["DESCRIPTOR", "IDENTITY_LABEL"]
+
+NAME = "lease-garbage-collection"
+LEASES = GVR("coordination.k8s.io", "v1", "leases")
+NAMESPACE = "kube-system"
+IDENTITY_LABEL = "apiserver.kubernetes.io/identity=kube-apiserver"
+ROUND_SECONDS = 3600.0
+
+log = logs.get(__name__)
+
+
+class LeaseGarbageCollection:
+    """``reconcile`` works on one lease."""
+
+    def __init__(self, leases: ResourceClient, clock: Clock) -> None:
+        self._leases, self._clock = leases, clock
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Delete the lease if, read live, it has run out; look again when it would."""
+        try:
+            lease = await self._leases.get(key)
+            left = self._left(lease)
+            if left > 0:
+                return Result(left)
+            log.info("removing the lease of a server that has gone", lease=str(key))
+            await self._leases.delete(key, uid=meta.uid(lease), resource_version=meta.resource_version(lease))
+        except APIError as e:
+            if e.reason not in ("NotFound", "Conflict"):
+                raise
+        return None
+
+    def _left(self, lease: Obj) -> float:
+        """Seconds until it has run out. One without times has."""
+        spec = lease.get("spec") or {}
+        renewed, seconds = spec.get("renewTime"), spec.get("leaseDurationSeconds")
+        if not renewed or seconds is None:
+            return 0.0
+        return float(meta.parse_time(renewed).timestamp() + seconds - self._clock.now())
+
+
+def build(context: ControllerContext) -> Controller[Key]:
+    """The controller, watching identity leases by their metadata."""
+    informer = context.informers.get(
+        LEASES, namespaced=True, namespace=NAMESPACE, label_selector=IDENTITY_LABEL, metadata_only=True
+    )
+    client = ResourceClient(context.client_for(NAME), LEASES, namespaced=True)
+    return Controller(
+        NAME,
+        watches=[Watch(informer, own_key)],
+        reconcile=LeaseGarbageCollection(client, context.clock).reconcile,
+        resync=Resync(ROUND_SECONDS, lambda: [meta.key_of(lease) for lease in informer.store]),
+        clock=context.clock,
+    )
+
+
+DESCRIPTOR = ControllerDescriptor(name=NAME, build=build, needs=(LEASES.gr,), in_server=True)
