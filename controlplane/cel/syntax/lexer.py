@@ -51,12 +51,13 @@ class Token(NamedTuple):
 
 
 def scan(source: str, most: int) -> tuple[list[Token], list[tuple[int, str]]]:
-    """The tokens, the last of them END, and (position, text) of what is none. It stops when there are ``most``."""
+    """The tokens, the last of them END, and (position, text) of what is none. It stops when there are ``most``
+    of both."""
     tokens: list[Token] = []
     unknown: list[tuple[int, str]] = []
     position, length = 0, len(source)
     match = _TOKEN.match
-    while position < length and len(tokens) < most:
+    while position < length and len(tokens) + len(unknown) < most:
         found = match(source, position)
         if found is None:
             end = _unknown_end(source, position)

@@ -91,7 +91,7 @@ def parse(source: str, macros: MacroTable, *, optional_syntax: bool = True) -> E
     most = MAX_CODE_POINTS // TOKEN_SIZE + 1
     tokens, unknown = scan(source, most)
     parser = _Parser(source, tokens, unknown, macros, optional_syntax=optional_syntax)
-    if len(tokens) <= most:
+    if len(tokens) + len(unknown) <= most:
         return parser.parse()
     with suppress(CompileError):
         parser.parse()
