@@ -10,8 +10,8 @@ from tests.bench.rows_stretch import measured
 
 LIMIT_MS = 5.0
 KNOWN_LONGER_MS = {"CRD POST": 12.0}
-"""Not there yet: 4 to 6 ms on a machine 3.5 times slower than the targets', so the limit lies beside it. This bound keeps
-it from growing; `make bench` holds it to 5 ms."""
+"""Not there yet: 4 to 6 ms on a machine 3.5 times slower than that of the targets. This bound keeps it from growing;
+`make bench` holds it to 5 ms."""
 COLLECTION_LIMIT_MS = 20.0
 ATTEMPTS = 3
 """Processor time also grows where neighbours share the core: a stretch that is our own is there each time."""
