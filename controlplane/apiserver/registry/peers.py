@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import field
+from typing import Protocol
 
 from controlplane.apimachinery.identity import GVR, GroupVersion, Obj
 from controlplane.apiserver.registry.remote import RemoteSwagger
@@ -16,11 +17,37 @@ from controlplane.base.values import dataclass
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import RequestInfo
 
-__all__ = ["FROM_PEER", "Elsewhere", "PeerOpenAPI", "PeerResources"]
+__all__ = ["FROM_PEER", "Elsewhere", "Peer", "PeerOpenAPI", "PeerResources", "Peers"]
 
 FROM_PEER = "from-peer"
 """Key of ``Request.values``: set where another server has sent the request on. It is answered by this one, or not at
 all, and sees this server's own discovery."""
+
+
+class Peer(Protocol):
+    """A live server on the same store. ``host`` is an IP address; ``holder`` says which of its processes it is."""
+
+    @property
+    def server_id(self) -> str: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def holder(self) -> str: ...
+
+
+class Peers(Protocol):
+    """The live servers. ``own_id`` is this one's; ``peers`` are the others now, by id."""
+
+    @property
+    def own_id(self) -> str: ...
+    @property
+    def peers(self) -> Mapping[str, Peer]: ...
+
+    def follow(self, changed: Callable[[Peer | None, Peer | None], None]) -> Callable[[], None]:
+        """Tell of every change from now on: a server before and after it, None where it was or is not there. Returns
+        how to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
