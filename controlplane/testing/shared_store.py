@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from controlplane.storage.kv.api import LATEST, KV, KVStatus, RangeResult, TxnResult, Watch
+from controlplane.storage.kv.api import KV, LATEST, KVStatus, RangeResult, TxnResult, Watch
 from controlplane.storage.kv.backends import KVOptions, open_kv
 
 __all__ = ["SharedStore", "shared_store"]
