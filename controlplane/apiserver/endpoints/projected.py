@@ -21,7 +21,7 @@ from controlplane.apiserver.endpoints.body import decode_object, read_document
 from controlplane.apiserver.endpoints.changes import Edit
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import WriteOptions, write_options
-from controlplane.apiserver.endpoints.patch import CHANGES
+from controlplane.apiserver.endpoints.patch import read_change
 from controlplane.apiserver.endpoints.respond import respond_object
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
@@ -82,7 +82,7 @@ async def _patch(services: Services, request: Request, target: Target, answer: A
         options=options,
         warn=request.warnings.append,
     )
-    change = await CHANGES[media_type](edit)
+    change = await read_change(media_type, edit)
 
     async def make(old: Obj) -> Obj:
         shown = change(old)
