@@ -16,8 +16,8 @@ class Origin:
     """Where an entry's bytes came from; shared by all entries that came from there.
 
     ``api_version`` and ``kind`` as stored; ``key_id`` of the encryption key; ``stale``: stored otherwise than it would
-    be now; ``poison``: why the value cannot be read, ``""`` if it can; ``unread``: nobody has looked yet, so the rest is
-    not known.
+    be now; ``poison``: why the value cannot be read, ``""`` if it can; ``unread``: nobody has looked yet, so the rest
+    is not known.
     """
 
     __slots__ = ("api_version", "key_id", "kind", "poison", "stale", "unread")
