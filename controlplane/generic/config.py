@@ -70,6 +70,7 @@ GROUP_PRIORITIES: Mapping[str, int] = {
     "admissionregistration.k8s.io": 16700,
     "coordination.k8s.io": 16500,
     "flowcontrol.apiserver.k8s.io": 16100,
+    "storagemigration.k8s.io": 15800,
 }
 """Order of groups in discovery; kube-apiserver's own numbers."""
 

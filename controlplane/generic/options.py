@@ -87,6 +87,7 @@ class ResourceOptions(OptionGroup):
     mutatingadmissionpolicybindings: bool | None = option(
         None, description="serve mutatingadmissionpolicybindings (default true)"
     )
+    storageversionmigrations: bool | None = option(None, description="serve storageversionmigrations (default true)")
 
 
 class AdmissionOptions(OptionGroup):

@@ -237,6 +237,7 @@ class ControlPlane:
             self.server.loopback,
             parts.identities.controller_keys,
             allowed=self._roles_made,
+            ready=self.server.ready,
             shared_store=shared_store,
         )
         self.server.add_ready_check(self._controllers.ready_check())
