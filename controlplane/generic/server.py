@@ -222,6 +222,7 @@ class ControlPlane:
             self.server.loopback,
             parts.identities.controller_keys,
             allowed=self._roles_made,
+            ready=self.server.ready,
             shared_store=parts.kv.revision_nowait() is None,
         )
         self.server.add_ready_check(self._controllers.ready_check())
