@@ -11,7 +11,7 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
-from controlplane.apimachinery.identity import GVR, GroupResource, GroupVersion
+from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.resource import Resource, ResourceVersion
 from controlplane.apimachinery.schema.decode import Decoder, ObjectDecoder
 from controlplane.apiserver.registry.remote import RemoteVersion
@@ -86,7 +86,7 @@ class ServedGroup:
         return next((v for v in self.versions if v.name == name), None)
 
     @property
-    def routes(self) -> Mapping[GVR, Served]:
+    def routes(self) -> Mapping[tuple[str, str, str], Served]:
         """All that is served of the group, by (group, version, plural)."""
         return self._known("routes", lambda: {served.gvr: served for served in self._all()})
 
