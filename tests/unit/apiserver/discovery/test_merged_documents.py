@@ -23,7 +23,9 @@ from tests.aio import run
 
 ADDRESS = "127.0.0.1:6443"
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-LEASES_WITHOUT_WATCH = replace(LEASES, verbs=frozenset(LEASES.verbs) - {"watch"}, short_names=("le",))
+LEASES_WITHOUT_WATCH = replace(
+    LEASES, verbs=tuple(verb for verb in LEASES.verbs if verb != "watch"), short_names=("le",)
+)
 
 
 async def nobody(_: Request) -> Response | None:

@@ -99,7 +99,7 @@ async def serving(
 ) -> AsyncIterator[Served]:
     """Serve ``handler`` on a free port inside the block."""
     listener = Listener(
-        bind("127.0.0.1", 0),
+        [bind("127.0.0.1", 0)],
         handler,
         ListenerConfig(
             tls=server_tls, direct=direct, body_limit_bytes=body_limit_bytes, keep_alive_seconds=keep_alive_seconds
