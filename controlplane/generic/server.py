@@ -62,6 +62,7 @@ from controlplane.generic.credentials import (
     write_admin_kubeconfig,
 )
 from controlplane.generic.debug import graph_route
+from controlplane.generic.hooks import done, names_of_what_is_done
 from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
@@ -228,6 +229,8 @@ class ControlPlane:
             ready=self.server.ready,
         )
         self._roles_made = asyncio.Event()
+        for name in names_of_what_is_done(config):
+            self.server.hooks.add_post_start(name, done, by=__name__)
         if parts.access.by_roles:
             self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
         else:
@@ -242,6 +245,8 @@ class ControlPlane:
         )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
+        for name, hook in self._controllers.hooks():
+            self.server.hooks.add_post_start(name, hook, by=__name__)
         if self.aggregator is not None:
             self.server.add_live_check(self.aggregator.check())
             for name, hook in self.aggregator.hooks():
