@@ -89,6 +89,7 @@ class Config:
 
     ``cert_dir``: where self-made files are kept. ``cert_file``, ``key_file``: the operator's own serving certificate.
     ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
+    ``encryption_config_file``: how objects are encrypted at rest; ``encryption_reload``: taken up when it changes.
     ``declared``: kinds declared in Python (``generic.declare``). ``sources``: who changes what is served while the
     server runs. ``calls``: who answers what is created and not kept.
     ``anonymous`` None: as the authentication configuration has it, else allowed.
@@ -115,6 +116,8 @@ class Config:
     kv: KVOptions = field(default_factory=KVOptions)
     prefix: bytes = b"/registry/"
     storage_initialization_seconds: float = 60.0
+    encryption_config_file: str = ""
+    encryption_reload: bool = False
     client_ca_file: str = ""
     front_proxy_ca_file: str = ""
     front_proxy_names: tuple[str, ...] = ()
@@ -233,6 +236,8 @@ def config_of(options: GenericOptions) -> Config:
         kubeconfig=Path(options.write_kubeconfig) if options.write_kubeconfig else cert_dir / "admin.conf",
         kv=kv_options(options.storage),
         prefix=f"/{options.storage.etcd_prefix.strip('/')}/".encode(),
+        encryption_config_file=options.storage.encryption_provider_config,
+        encryption_reload=options.storage.encryption_provider_config_automatic_reload,
         client_ca_file=authentication.client_ca_file,
         front_proxy_ca_file=headers.client_ca_file,
         front_proxy_names=headers.allowed_names,
