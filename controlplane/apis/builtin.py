@@ -33,6 +33,7 @@ from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
 from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
 from controlplane.apis.rbac.rolebindings import ROLE_BINDINGS
 from controlplane.apis.rbac.roles import ROLES
+from controlplane.apis.storagemigration.storageversionmigrations import STORAGE_VERSION_MIGRATIONS
 
 __all__ = ["BUILTIN"]
 
@@ -64,5 +65,6 @@ BUILTIN: tuple[Resource, ...] = (
     VALIDATING_ADMISSION_POLICY_BINDINGS,
     MUTATING_ADMISSION_POLICIES,
     MUTATING_ADMISSION_POLICY_BINDINGS,
+    STORAGE_VERSION_MIGRATIONS,
     API_SERVICES,
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from controlplane.apimachinery.codec.parts import ConfigurationError
+from controlplane.apimachinery.server_identity import ENCRYPTION_HASH_ANNOTATION
 from controlplane.apiserver.server.health import HealthCheck
 from controlplane.apiserver.server.hooks import HookContext
 from controlplane.apiserver.server.server import Server
 from controlplane.generic.config import CompletedConfig
+from controlplane.generic.identity import identity_of
 
 if TYPE_CHECKING:
     from controlplane.storage.encryption.encryption import Encryption
@@ -20,8 +22,10 @@ RELOAD_HOOK = "start-encryption-provider-config-automatic-reload"
 """Upstream's names."""
 
 
-async def open_encryption(config: CompletedConfig) -> Encryption | None:
-    """What the configuration's file says; None where there is none.
+async def open_encryption(config: CompletedConfig, port: int) -> Encryption | None:
+    """What the configuration's file says; None where there is none. ``port``: where the server listens.
+
+    Its hash is shown with the server's identity lease, so that whoever rotates keys sees what is in force where.
 
     Raises:
         ConfigurationError: it cannot be used.
@@ -31,7 +35,11 @@ async def open_encryption(config: CompletedConfig) -> Encryption | None:
     from controlplane.storage.encryption.encryption import Encryption  # late: few servers have one
 
     encryption = Encryption(
-        config.encryption_config_file, reload=config.encryption_reload, server_id="", clock=config.clock
+        config.encryption_config_file,
+        reload=config.encryption_reload,
+        server_id=identity_of(config, port).id,
+        clock=config.clock,
+        in_force=lambda digest: config.identity.lease_annotations.set(ENCRYPTION_HASH_ANNOTATION, digest),
     )
     try:
         await encryption.start()

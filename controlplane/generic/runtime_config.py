@@ -1,8 +1,8 @@
 """Which group versions and resources ``--runtime-config`` turns on and off.
 
 The most specific entry decides: ``group/version/resource``, ``group/version``, ``api/ga|beta|alpha`` by the kind of
-version, ``api/all``. Where none speaks, general versions (``v1``) are served and others are not. ``v1`` and ``api/v1``
-are the core group's; ``api/legacy`` says nothing any more.
+version, ``api/all``. Where none speaks, general versions (``v1``) are served and others are not, but for those of
+``SERVED_BEFORE_GENERAL``. ``v1`` and ``api/v1`` are the core group's; ``api/legacy`` says nothing any more.
 
 Source: kubernetes/apiserver ``pkg/server/resourceconfig/helpers.go``, ``pkg/server/options/api_enablement.go``.
 """
@@ -16,7 +16,11 @@ from typing import NamedTuple
 
 from controlplane.apimachinery.resource import Resource
 
-__all__ = ["Enablement", "RuntimeConfig", "runtime_config_problems"]
+__all__ = ["SERVED_BEFORE_GENERAL", "Enablement", "RuntimeConfig", "runtime_config_problems"]
+
+SERVED_BEFORE_GENERAL = frozenset({"storagemigration.k8s.io/v1beta1"})
+"""Group versions that are served though they are no general ones: storage is migrated out of the box. kube-apiserver
+has them behind a feature gate."""
 
 _STAGES = {
     "api/ga": re.compile(r"v\d+"),
@@ -46,7 +50,7 @@ class RuntimeConfig:
             found = self._entries.get(key)
             if found is not None:
                 return Enablement(*found)
-        return Enablement(stage == "api/ga", "")
+        return Enablement(stage == "api/ga" or f"{group}/{version}" in SERVED_BEFORE_GENERAL, "")
 
     def serves(self, resource: Resource) -> bool:
         """Whether any version of it is."""

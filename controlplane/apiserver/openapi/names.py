@@ -37,6 +37,7 @@ _META_TYPES = frozenset(
         "Condition",
         "FieldSelectorRequirement",
         "FieldsV1",
+        "GroupResource",
         "GroupVersionForDiscovery",
         "GroupVersionKind",
         "LabelSelector",

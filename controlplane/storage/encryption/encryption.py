@@ -42,12 +42,15 @@ class Encryption(Transformer):
     """See ``Transformer``. ``digest``: of the file that is in force.
 
     Args:
-        reload: ``follow`` will be run. ``server_id``: this server's, for metrics.
+        reload: ``follow`` will be run. ``server_id``: this server's, for metrics. ``in_force``: hears the digest of
+            each configuration that comes into force.
     """
 
-    def __init__(self, path: str, *, reload: bool, server_id: str, clock: Clock) -> None:
+    def __init__(
+        self, path: str, *, reload: bool, server_id: str, clock: Clock, in_force: Callable[[str], None]
+    ) -> None:
         self._path, self._reload, self._server_id, self._clock = path, reload, server_id, clock
-        self._metrics = ReloadMetrics(server_id)
+        self._metrics, self._in_force = ReloadMetrics(server_id), in_force
         self._remotes: Remotes = {}
         self._rules = Rules(Configuration((), ""), {})
         self._store: TransformedStore | None = None
@@ -73,6 +76,7 @@ class Encryption(Transformer):
         self._remotes = await self._opened(configuration)
         self._rules = _rules(configuration, self._remotes)
         self._metrics.in_force(self.digest)
+        self._in_force(self.digest)
 
     async def close(self) -> None:
         """Leave the KMS plugins. Idempotent."""
@@ -152,6 +156,7 @@ class Encryption(Transformer):
         self._rules, self._remotes = _rules(configuration, remotes), remotes
         self._metrics.reloaded(self.digest, self._clock.now())
         self._tell_store(before)
+        self._in_force(self.digest)
         await _close(gone)
         return True
 

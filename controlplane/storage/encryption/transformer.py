@@ -21,6 +21,8 @@ __all__ = ["ResourceTransformer", "Rules", "check_masks"]
 
 _GR = tuple[str, str]
 _ALL: _GR = ("*", "*")
+_NOT_SERVED = frozenset({("", "peerserverleases")})
+"""Servers' own bookkeeping, which no API serves: plain whatever wildcards say, so that every server reads it."""
 
 
 class ResourceTransformer:
@@ -96,6 +98,8 @@ class Rules:
         return {gr: made.digests for gr, made in self._made.items() if made is not None}
 
     def _make(self, group: str, plural: str) -> ResourceTransformer | None:
+        if (group, plural) in _NOT_SERVED:
+            return None
         patterns = ((group, plural), (group, "*"), _ALL)
         configured = next((self._patterns[pattern] for pattern in patterns if pattern in self._patterns), None)
         if configured is None:

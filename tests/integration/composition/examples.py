@@ -120,6 +120,12 @@ EXAMPLES: tuple[tuple[GVR, Obj], ...] = (
         },
     ),
     _of(
+        GVR("storagemigration.k8s.io", "v1beta1", "storageversionmigrations"),
+        "StorageVersionMigration",
+        namespaced=False,
+        spec={"resource": {"group": "", "resource": "configmaps"}},
+    ),
+    _of(
         GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
         "CustomResourceDefinition",
         name="toys.examples.org",

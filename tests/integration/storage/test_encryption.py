@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from controlplane.apimachinery.server_identity import ENCRYPTION_HASH_ANNOTATION
 from controlplane.generic.config import Config
+from controlplane.generic.identity import identity_of
 from controlplane.generic.server import StartError
 from controlplane.storage.encryption import encryption as at_rest
 from controlplane.testing.planes import Plane as Kit
@@ -169,12 +171,21 @@ def test_a_changed_file_is_taken_up_and_one_that_cannot_be_used_changes_nothing(
             await created(plane, path, {**SECRET, "metadata": {"name": "t"}})
             assert (await raw(plane, "secrets/default/t")).startswith(b"k8s:enc:aescbc:v1:old:")
             write_config(file, rule(keys("aesgcm", new=new), keys("aescbc", old=old), resources=("secrets",)))
-            await until(plane, "apiserver_encryption_config_controller_last_config_info{")
             digest = f"sha256:{sha256(file.read_bytes()).hexdigest()}"
-            await until(
-                plane,
-                f'apiserver_encryption_config_controller_last_config_info{{apiserver_id_hash="",hash="{digest}"}} 1',
+            server = (
+                f"sha256:{sha256(identity_of(plane.control_plane.config, plane.running.port).id.encode()).hexdigest()}"
             )
+            info = "apiserver_encryption_config_controller_last_config_info"
+            await until(plane, f'{info}{{apiserver_id_hash="{server}",hash="{digest}"}} 1')
+            async with asyncio.timeout(10):
+                while True:
+                    _, leases = await call(plane, "GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases")
+                    if any(
+                        lease["metadata"].get("annotations", {}).get(ENCRYPTION_HASH_ANNOTATION) == digest
+                        for lease in leases["items"]
+                    ):
+                        break
+                    await asyncio.sleep(0.01)  # the lease is written in the background
             for name in ("s", "t"):
                 _, secret = await call(plane, "GET", f"{path}/{name}")
                 status, written = await call(plane, "PUT", f"{path}/{name}", secret)

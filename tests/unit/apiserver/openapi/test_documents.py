@@ -32,8 +32,9 @@ def document(key: str) -> Any:
 
 
 def test_the_root_names_the_document_of_each_version_group_and_root() -> None:
-    groups = {f"apis/{resource.group}" if resource.group else "api" for resource in RESOURCES}
-    assert list(ROOT) == sorted({"apis", "version", *groups, *(f"{group}/v1" for group in groups)})
+    groups = {f"apis/{resource.group}" if resource.group else "api": resource.versions for resource in RESOURCES}
+    versions = {f"{group}/{version.name}" for group, served in groups.items() for version in served}
+    assert list(ROOT) == sorted({"apis", "version", *groups, *versions})
 
 
 @pytest.mark.parametrize("key", ROOT)
@@ -54,8 +55,9 @@ def test_the_whole_is_valid_swagger_2(swagger: Any) -> None:
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: str(resource.gr))
 def test_every_verb_of_every_resource_is_published_in_both(resource: Resource, swagger: Any) -> None:
-    own = {"group": resource.group, "version": "v1", "kind": resource.kind}
-    key = f"apis/{resource.group}/v1" if resource.group else "api/v1"
+    version = resource.versions[0].name
+    own = {"group": resource.group, "version": version, "kind": resource.kind}
+    key = f"apis/{resource.group}/{version}" if resource.group else f"api/{version}"
     root = f"/{key}/namespaces/{{namespace}}" if resource.namespaced else f"/{key}"
     collection = f"{root}/{resource.plural}"
     wanted = {

@@ -31,8 +31,10 @@ KINDS = ["aescbc", "aesgcm", "secretbox"]
 @asynccontextmanager
 async def encrypted(file: Path, kv: KV) -> AsyncIterator[tuple[Mirror, Storage, Encryption]]:
     """A mirror of ``kv`` that is encrypted as the file says."""
-    encryption = Encryption(str(file), reload=True, server_id="", clock=SystemClock())
+    in_force: list[str] = []
+    encryption = Encryption(str(file), reload=True, server_id="", clock=SystemClock(), in_force=in_force.append)
     await encryption.start()
+    assert in_force == [encryption.digest]
     try:
         async with opened(kv=kv, transformer=encryption) as (mirror, storage):
             yield mirror, storage, encryption
