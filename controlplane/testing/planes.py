@@ -41,7 +41,7 @@ ADMIN = UserInfo(name="admin", groups=(MASTERS_GROUP,))
 
 FILLING = frozenset({service_accounts.DESCRIPTOR.name, root_ca.DESCRIPTOR.name})
 """The controllers that put objects into every namespace. A plane for tests goes without: what is there is the test's.
-Whoever wants them sets ``config.controllers`` to ``controllers.builtin.BUILTIN``."""
+Whoever wants them sets ``config.controllers`` to ``generic.builtin.CONTROLLERS``."""
 
 _REGISTERED_AT_START = b'"kube-aggregator.kubernetes.io/automanaged":"onstart"'
 START_SECONDS = 30.0
