@@ -10,14 +10,15 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from controlplane.aggregator.backoff import Backoff
-from controlplane.aggregator.identity import identity_headers
 from controlplane.aggregator.metrics import UNAVAILABLE, UNAVAILABLE_TOTAL
 from controlplane.aggregator.registration import AVAILABLE, Backend, Registration, condition_of
-from controlplane.aggregator.transport import BackendTransport, NotResolved, NotTrusted, Unanswered
+from controlplane.aggregator.transport import BackendTransport, NotResolved
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.base.clock import Clock, rfc3339
 from controlplane.base.tasks import TaskGroup
+from controlplane.client.forward.identity import identity_headers
+from controlplane.client.forward.transport import NotTrusted, Unanswered
 from controlplane.client.resources import ResourceClient
 from controlplane.client.webhook import Endpoint, ServiceNotUsable
 from controlplane.reconcile.controller import Result

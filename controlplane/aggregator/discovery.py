@@ -16,16 +16,17 @@ from multidict import CIMultiDict
 
 from controlplane.aggregator.availability import AGGREGATOR
 from controlplane.aggregator.backoff import Backoff
-from controlplane.aggregator.identity import identity_headers
 from controlplane.aggregator.legacy_discovery import from_resource_list
 from controlplane.aggregator.registration import Registration
-from controlplane.aggregator.transport import BackendTransport, NotResolved, NotTrusted, Unanswered
+from controlplane.aggregator.transport import BackendTransport, NotResolved
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.user import UserInfo
 from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.base.values import dataclass
+from controlplane.client.forward.identity import identity_headers
+from controlplane.client.forward.transport import NotTrusted, Unanswered
 from controlplane.reconcile.controller import Result
 
 if TYPE_CHECKING:

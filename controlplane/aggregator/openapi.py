@@ -13,14 +13,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from controlplane.aggregator.backoff import Backoff
-from controlplane.aggregator.identity import identity_headers
 from controlplane.aggregator.registration import Registration
-from controlplane.aggregator.transport import BackendTransport, NotResolved, NotTrusted, Unanswered
+from controlplane.aggregator.transport import BackendTransport, NotResolved
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.registry.remote import RemoteSwagger
 from controlplane.base import logs
+from controlplane.client.forward.identity import identity_headers
+from controlplane.client.forward.transport import NotTrusted, Unanswered
 from controlplane.reconcile.controller import Result
 
 __all__ = ["REFRESH_SECONDS", "RemoteOpenAPI", "swagger_of"]

@@ -7,6 +7,7 @@ import base64
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.base.values import dataclass
+from controlplane.client.forward.transport import Trust
 from controlplane.storage.cache.entry import Entry
 
 __all__ = ["AVAILABLE", "Backend", "Registration", "condition_of", "read_registration"]
@@ -30,6 +31,10 @@ class Backend:
     def server_name(self) -> str:
         """Whom its certificate must name."""
         return f"{self.name}.{self.namespace}.svc"
+
+    @property
+    def trust(self) -> Trust:
+        return Trust(server_name=self.server_name, ca_pem=self.ca_bundle, insecure=self.insecure)
 
     @property
     def service(self) -> tuple[str, str, int]:

@@ -6,6 +6,7 @@ from controlplane.controllers import (
     certificates,
     cluster_authentication,
     cluster_role_aggregation,
+    flow_control,
     garbage_collector,
     lease_gc,
     legacy_tokens,
@@ -38,4 +39,6 @@ BUILTIN: tuple[ControllerDescriptor, ...] = (
     certificates.APPROVER,
     certificates.SIGNER,
     certificates.CLEANER,
+    flow_control.BOOTSTRAP,
+    flow_control.CONDITIONS,
 )

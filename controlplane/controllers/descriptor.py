@@ -50,8 +50,10 @@ class ControllerDescriptor:
     ``name``: that of its boolean, in flag spelling. ``needs``: the resources without which it is off;
     ``usable``: whether it can work with these keys.
     ``in_server``: it belongs to the server and always runs, on every replica; otherwise it is the controller manager's,
-    can be turned off, and runs where the leader is. ``account``: its service account in kube-system, and ``rules`` what
-    that may do (Kubernetes' names, since roles and audit logs carry them); the server's own are the server itself.
+    can be turned off, and runs where the leader is. ``after_ready``, of the server's own: nobody waits for what it
+    does, so it begins once the server is ready, and what it watches is not waited for either. ``account``: its service
+    account in kube-system, and ``rules`` what that may do (Kubernetes' names, since roles and audit logs carry them);
+    the server's own are the server itself.
     """
 
     name: str
@@ -59,6 +61,7 @@ class ControllerDescriptor:
     needs: tuple[GroupResource, ...] = ()
     usable: Callable[[ControllerKeys], bool] = lambda _keys: True
     in_server: bool = False
+    after_ready: bool = False
     account: str = ""
     rules: tuple[PolicyRule, ...] = ()
 

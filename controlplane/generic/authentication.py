@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
+from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authentication.anonymous import AnonymousAuthenticator
 from controlplane.apiserver.authentication.api import Authenticator, TokenAuthenticator
 from controlplane.apiserver.authentication.bearer import BearerAuthenticator, WebsocketBearerAuthenticator
@@ -22,6 +23,7 @@ from controlplane.apiserver.authentication.tokens import ForOwnAudiences, TokenU
 from controlplane.apiserver.authentication.union import UnionAuthenticator
 from controlplane.apiserver.authentication.x509 import X509Authenticator
 from controlplane.base.tls.context import TLSFilesError
+from controlplane.base.tls.pki import ADMIN_GROUP, ADMIN_USER
 from controlplane.base.values import dataclass
 from controlplane.controllers.keys import ClientTrust, ControllerKeys
 from controlplane.generic.config import CompletedConfig
@@ -34,13 +36,14 @@ __all__ = ["Identities", "build_authenticator", "build_tokens", "read_identities
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identities:
-    """What was read from files. ``certificates`` follows its authorities; ``static``: None if there is no such file.
+    """What was read from files. ``certificates`` follows its authorities; ``static``: the administrator's own token
+    and those of the operator's file.
     ``controller_keys``: what controllers in this process vouch for and sign with."""
 
     credentials: Credentials
     certificates: X509Authenticator
     front_proxy: FrontProxyAuthenticator | None
-    static: TokenFileAuthenticator | None
+    static: TokenFileAuthenticator
     issuer: TokenIssuer
     front_proxy_ca_file: str
     remote: RemoteConfiguration
@@ -87,12 +90,20 @@ def read_identities(config: CompletedConfig) -> Identities:
         credentials=credentials,
         certificates=X509Authenticator(pool, clock=config.clock),
         front_proxy=front_proxy,
-        static=TokenFileAuthenticator.read(Path(config.token_auth_file)) if config.token_auth_file else None,
+        static=_static_tokens(config, credentials),
         issuer=issuer,
         front_proxy_ca_file=config.front_proxy_ca_file,
         remote=read_remote_configuration(config),
         controller_keys=_controller_keys(config, credentials, issuer),
     )
+
+
+def _static_tokens(config: CompletedConfig, credentials: Credentials) -> TokenFileAuthenticator:
+    file = config.token_auth_file
+    tokens = TokenFileAuthenticator.read(Path(file)) if file else TokenFileAuthenticator()
+    if credentials.admin_token:
+        tokens.add(credentials.admin_token, UserInfo(name=ADMIN_USER, groups=(ADMIN_GROUP,)))
+    return tokens
 
 
 def _controller_keys(config: CompletedConfig, credentials: Credentials, issuer: TokenIssuer) -> ControllerKeys:
@@ -160,9 +171,7 @@ def build_tokens(
 ) -> TokenUnion:
     """Added authenticators first, then the file, service accounts, bootstrap secrets, then what others know."""
     audiences = config.service_accounts.own_audiences
-    tokens: list[TokenAuthenticator] = [*config.token_authenticators]
-    if identities.static is not None:
-        tokens.append(ForOwnAudiences(identities.static, audiences))
+    tokens: list[TokenAuthenticator] = [*config.token_authenticators, ForOwnAudiences(identities.static, audiences)]
     if serves_accounts(config):
         objects = LiveObjects(storage_of)
         tokens.append(

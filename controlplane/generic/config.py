@@ -7,7 +7,7 @@ adds resources, admission plugins, controllers, filters, routes, authenticators 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from controlplane.apiserver.authentication.webhook import TokenWebhookConfig
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.calls import CallKey
 from controlplane.apiserver.filters.chain import FILTERS, Filter
+from controlplane.apiserver.identity.config import IdentityConfig
 from controlplane.apiserver.options import (
     RBAC,
     WEBHOOK,
@@ -52,6 +53,7 @@ from controlplane.plugins.authorization.webhook.config import WebhookConfig
 from controlplane.plugins.builtin import ORDERED
 from controlplane.plugins.calls.api import CallDescriptor
 from controlplane.plugins.calls.builtin import CALLS
+from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import KVOptions
 
 __all__ = ["GROUP_PRIORITIES", "SOURCES", "CompletedConfig", "Config", "ConfigError", "config_of"]
@@ -90,6 +92,7 @@ class Config:
 
     ``cert_dir``: where self-made files are kept. ``cert_file``, ``key_file``: the operator's own serving certificate.
     ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
+    ``open_store``: opens the store, instead of what ``store`` names (which is still its name in messages).
     ``declared``: kinds declared in Python (``generic.declare``). ``sources``: who changes what is served while the
     server runs. ``calls``: who answers what is created and not kept.
     ``anonymous`` None: as the authentication configuration has it, else allowed.
@@ -100,7 +103,8 @@ class Config:
     ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
     ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how
-    other API servers are spoken for, where API services are served at all. ``notes``: lines to show at the start.
+    other API servers are spoken for, where API services are served at all. ``identity``: how the server is known to
+    others on its store. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -114,6 +118,7 @@ class Config:
     advertise_address: str = ""
     kubeconfig: Path | None = None
     kv: KVOptions = field(default_factory=KVOptions)
+    open_store: Callable[[], Awaitable[KV]] | None = None
     prefix: bytes = b"/registry/"
     storage_initialization_seconds: float = 60.0
     client_ca_file: str = ""
@@ -160,6 +165,7 @@ class Config:
     notes: list[str] = field(default_factory=list)
     service_resolver: ServiceResolver = DNS
     aggregation: AggregationConfig = field(default_factory=AggregationConfig)
+    identity: IdentityConfig = field(default_factory=IdentityConfig)
     clock: Clock = field(default_factory=SystemClock)
 
     @property
@@ -267,6 +273,12 @@ def config_of(options: GenericOptions) -> Config:
             proxy_key_file=options.aggregation.proxy_client_key_file,
             reject_redirects=options.aggregation.reject_forwarding_redirect,
             probes=options.aggregation.probes(by_default=options.controllers.enabled),
+        ),
+        identity=IdentityConfig(
+            lease="identity.lease" in toggles.on,
+            peer_record="identity.peer_record" in toggles.on,
+            advertise_ip=options.identity.peer_advertise_ip,
+            advertise_port=options.identity.peer_advertise_port,
         ),
         request_seconds=requests.request_timeout,
         min_watch_seconds=float(requests.min_request_timeout),

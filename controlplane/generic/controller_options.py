@@ -59,6 +59,10 @@ class ControllerBooleans(OptionGroup):
     certificate_cleaner: bool | None = option(
         None, description="remove certificate requests that are done (default true)"
     )
+    flow_control_bootstrap: bool | None = option(
+        None, description="flow schemas and priority levels that come with the server (default true)"
+    )
+    flow_control_conditions: bool | None = option(None, description="conditions of flow schemas (default true)")
     storage_version_migrator: bool | None = option(
         None, description="carry out storage version migrations (default true)"
     )

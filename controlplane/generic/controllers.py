@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from controlplane.apimachinery.identity import GVR, GroupResource, Key, Obj
 from controlplane.apimachinery.policy_rule import PolicyRule
@@ -90,16 +90,18 @@ class ControllerHost:
         keys: ControllerKeys,
         *,
         allowed: asyncio.Event,
+        ready: Callable[[], Awaitable[None]],
         shared_store: bool,
     ) -> None:
-        """``allowed``: set once the controllers have their roles."""
-        self._allowed = allowed
+        """``allowed``: set once the controllers have their roles. ``ready``: waits until the server is."""
+        self._allowed, self._ready = allowed, ready
         descriptors = selected(config, keys)
         users = {d.name: SERVER_USER if d.in_server else service_account(d.account) for d in descriptors}
         self._informers = InformerSet(loopback(SERVER_USER), clock=config.clock)
         self._namespaces_exist = asyncio.Event()
         elector = self._elector(config, loopback(SERVER_USER)) if shared_store else None
         self._manager = Manager("controllers", elector=elector, stand_after=self._namespaces_exist)
+        self._later = Manager("controllers-after-ready")
 
         def client_for(name: str) -> APIClient:
             return loopback(users[name])
@@ -116,7 +118,10 @@ class ControllerHost:
             controller = descriptor.build(context)
             if isinstance(controller, GarbageCollector):
                 self.collector = controller
-            self._manager.add(controller, leader_elected=elector is not None and not descriptor.in_server)
+            if descriptor.after_ready:
+                self._later.add(controller)
+            else:
+                self._manager.add(controller, leader_elected=elector is not None and not descriptor.in_server)
         self._watch_system_namespaces(descriptors)
 
     def ready_check(self) -> HealthCheck:
@@ -128,7 +133,12 @@ class ControllerHost:
         once they may work."""
         await self._allowed.wait()
         context.start(self._manager.run(), name="controllers")
+        context.start(self._run_later(), name="controllers-after-ready")
         await self._namespaces_exist.wait()
+
+    async def _run_later(self) -> None:
+        await self._ready()
+        await self._later.run()
 
     def _why_not_ready(self) -> str | None:
         missing = [condition for condition in self._manager.conditions() if not condition.ready]

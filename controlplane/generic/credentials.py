@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ssl
 
+from controlplane.base.tls.admin_token import ensure_admin_token
 from controlplane.base.tls.context import ServerTLS, TLSFiles
 from controlplane.base.tls.kubeconfig import kubeconfig, write_kubeconfig
 from controlplane.base.tls.pki import PKI, ensure_pki, serving_names
@@ -41,12 +42,14 @@ class KeysDiffer(Exception):
 class Credentials:
     """``pki``: the self-made files, None if the operator gave all. ``client_ca_files``: whose client certificates are
     accepted. ``tls``: the listener's context and its reloading. ``token_key``: the self-made key of service account
-    tokens, None if the operator gave keys or there are no service accounts."""
+    tokens, None if the operator gave keys or there are no service accounts. ``admin_token``: the administrator's,
+    ``""`` where the operator says by ``--client-ca-file`` who that is."""
 
     tls: ServerTLS
     pki: PKI | None
     client_ca_files: tuple[str, ...]
     token_key: TokenKey | None
+    admin_token: str
 
 
 def prepare_credentials(config: CompletedConfig) -> Credentials:
@@ -75,7 +78,8 @@ def prepare_credentials(config: CompletedConfig) -> Credentials:
     token_key = None
     if config.service_accounts.makes_key and serves_accounts(config):
         token_key = ensure_token_key(config.cert_dir)
-    return Credentials(tls=tls, pki=pki, client_ca_files=client_ca_files, token_key=token_key)
+    admin_token = ensure_admin_token(config.cert_dir) if own_clients else ""
+    return Credentials(tls=tls, pki=pki, client_ca_files=client_ca_files, token_key=token_key, admin_token=admin_token)
 
 
 def serves_accounts(config: CompletedConfig) -> bool:
@@ -109,6 +113,7 @@ def write_admin_kubeconfig(config: CompletedConfig, credentials: Credentials, po
             ca_pem=serving_ca_pem(config, credentials),
             cert_pem=pki.admin.cert_file.read_bytes(),
             key_pem=pki.admin.key_file.read_bytes(),
+            token=credentials.admin_token,
         ),
     )
     return True

@@ -26,6 +26,7 @@ from controlplane.apiserver.authentication.serviceaccounts.legacy import LAST_US
 from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
+from controlplane.apiserver.identity.presence import Presence
 from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
@@ -61,6 +62,7 @@ from controlplane.generic.credentials import (
     write_admin_kubeconfig,
 )
 from controlplane.generic.debug import graph_route
+from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
@@ -140,7 +142,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     stack.callback(thread.shutdown)
     reading = loop.run_in_executor(thread, read_identities, config)  # while the store is opened
     try:
-        kv = await open_kv(config.store, config.kv)
+        kv = await (open_kv(config.store, config.kv) if config.open_store is None else config.open_store())
     except BaseException:
         await asyncio.wait([reading])
         reading.exception()
@@ -184,7 +186,8 @@ def _storage(mirror: Mirror, kind: SourceKind) -> Storage | None:
 
 
 class ControlPlane:
-    """Wired, not listening. Hooks and health checks may be added to ``server``."""
+    """Wired, not listening. Hooks and health checks may be added to ``server``. ``presence``: who this server is, and
+    who else is on its store."""
 
     def __init__(self, config: CompletedConfig, parts: _Parts) -> None:
         self.config, self._parts = config, parts
@@ -212,6 +215,18 @@ class ControlPlane:
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self._access = build_access(config, parts.access, parts.mirror)
         self.server = self._server()
+        shared_store = parts.kv.revision_nowait() is None
+        self.presence = Presence(
+            identity_of(config, self.port),
+            config.identity,
+            mirror=parts.mirror,
+            client_as=self.loopback,
+            user=SERVER_USER,
+            keep_lease=keeps_lease(config),
+            shared=shared_store,
+            clock=config.clock,
+            ready=self.server.ready,
+        )
         self._roles_made = asyncio.Event()
         if parts.access.by_roles:
             self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
@@ -222,7 +237,8 @@ class ControlPlane:
             self.server.loopback,
             parts.identities.controller_keys,
             allowed=self._roles_made,
-            shared_store=parts.kv.revision_nowait() is None,
+            ready=self.server.ready,
+            shared_store=shared_store,
         )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
@@ -230,6 +246,7 @@ class ControlPlane:
             self.server.add_live_check(self.aggregator.check())
             for name, hook in self.aggregator.hooks():
                 self.server.hooks.add_post_start(name, hook, by=__name__)
+        self.presence.install(self.server.hooks)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
         if parts.access.file is not None:
             self.server.hooks.add_post_start("watch-authorization-config", self._watch_access, by=__name__)
@@ -251,6 +268,7 @@ class ControlPlane:
 
     async def close_sources(self) -> None:
         """Stop what follows the store: indexes, and what changes the table. Idempotent."""
+        self.presence.close()
         self._access.index.close()
         self._admission.close()
         while self._sources:

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
-from controlplane.controllers import root_ca, service_accounts
+from controlplane.controllers import flow_control, root_ca, service_accounts
 from controlplane.controllers.core import NAMESPACES
 from controlplane.controllers.system_namespaces.controller import SYSTEM_NAMESPACES
 from controlplane.generic.config import Config, config_of
@@ -39,9 +39,17 @@ __all__ = ["ADMIN", "Plane", "ThreadedPlane", "plane_config", "plane_in_thread",
 ADMIN = UserInfo(name="admin", groups=(MASTERS_GROUP,))
 """Who a plane's own client is, unless it is told otherwise."""
 
-FILLING = frozenset({service_accounts.DESCRIPTOR.name, root_ca.DESCRIPTOR.name})
-"""The controllers that put objects into every namespace. A plane for tests goes without: what is there is the test's.
-Whoever wants them sets ``config.controllers`` to ``generic.builtin.CONTROLLERS``."""
+FILLING = frozenset(
+    descriptor.name
+    for descriptor in (
+        service_accounts.DESCRIPTOR,
+        root_ca.DESCRIPTOR,
+        flow_control.BOOTSTRAP,
+        flow_control.CONDITIONS,
+    )
+)
+"""The controllers that put objects into every namespace, or beside them. A plane for tests goes without: what is there
+is the test's. Whoever wants them sets ``config.controllers`` to ``generic.builtin.CONTROLLERS``."""
 
 _REGISTERED_AT_START = b'"kube-aggregator.kubernetes.io/automanaged":"onstart"'
 START_SECONDS = 30.0

@@ -1,4 +1,8 @@
-"""Write a kubeconfig that kubectl and the client libraries read: server, CA, client certificate and key, all inside.
+"""Write a kubeconfig that kubectl and the client libraries read: server, CA and credentials, all inside.
+
+It has two contexts for one administrator. The current one shows a bearer token, so that a token given with a request
+(``kubectl --token``) counts instead; the other, ``…-certificate``, shows the client certificate, which would come
+before any token.
 
 Source: the format of kubernetes/client-go ``tools/clientcmd/api/v1``.
 """
@@ -20,7 +24,14 @@ class KubeconfigError(Exception):
 
 
 def kubeconfig(
-    *, server: str, ca_pem: bytes, cert_pem: bytes, key_pem: bytes, cluster: str = "controlplane", user: str = "admin"
+    *,
+    server: str,
+    ca_pem: bytes,
+    cert_pem: bytes,
+    key_pem: bytes,
+    token: str,
+    cluster: str = "controlplane",
+    user: str = "admin",
 ) -> str:
     """The text. ``server``: ``https://host:port``."""
     return f"""{MARK}apiVersion: v1
@@ -31,11 +42,18 @@ clusters:
     server: {server}
     certificate-authority-data: {b64encode(ca_pem).decode()}
 users:
-- name: {user}
+- name: {user}-certificate
   user:
     client-certificate-data: {b64encode(cert_pem).decode()}
     client-key-data: {b64encode(key_pem).decode()}
+- name: {user}
+  user:
+    token: {token}
 contexts:
+- name: {cluster}-certificate
+  context:
+    cluster: {cluster}
+    user: {user}-certificate
 - name: {cluster}
   context:
     cluster: {cluster}

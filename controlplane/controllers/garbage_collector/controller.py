@@ -9,6 +9,7 @@ Source: behaviour of kubernetes ``pkg/controller/garbagecollector`` and ``cmd/ku
 from __future__ import annotations
 
 import asyncio
+import sys
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Obj
@@ -32,7 +33,8 @@ NAME = "garbage-collector"
 ACCOUNT = "generic-garbage-collector"
 COMPONENT = "garbage-collector-controller"
 WORKERS = 20
-_OBJECTS_PER_TURN = 256
+_NODES_PER_TURN = 4096
+"""Of the whole graph looked at before others get a turn of the loop: about 1 ms."""
 
 _IGNORED = frozenset({("", "events"), ("events.k8s.io", "events")})
 """Events neither own nor are owned, and there are many."""
@@ -159,13 +161,15 @@ class _GraphMonitor:
     def __init__(self, resource: APIResource, observer: Observer) -> None:
         self.synced = asyncio.Event()
         self._observer = observer
-        self._api_version, self._kind = str(resource.gvr.gv), resource.kind
+        self._api_version, self._kind = sys.intern(str(resource.gvr.gv)), sys.intern(resource.kind)
         self._loaded: set[str] = set()
 
     def begin_load(self) -> None:
         self._loaded.clear()
 
     def load(self, obj: Obj) -> None:
+        if not self._observer.concerns(obj):
+            return
         identity = self._identity(obj)
         self._observer.seen(identity, obj)
         if self._observer.graph.get(identity.uid) is not None:
@@ -178,15 +182,17 @@ class _GraphMonitor:
 
     async def end_load(self) -> None:
         """What the graph has of this resource and was not loaded may be gone: a live read will tell."""
-        for done, node in enumerate(self._mine(), start=1):
-            if node.uid not in self._loaded:
+        for seen, node in enumerate(self._observer.graph, start=1):
+            if self._is_mine(node) and node.uid not in self._loaded:
                 self._observer.unsure(node)
-            if done % _OBJECTS_PER_TURN == 0:
+            if seen % _NODES_PER_TURN == 0:
                 await asyncio.sleep(0)
         self._loaded.clear()
         self.synced.set()
 
     def apply(self, event: WatchEvent) -> None:
+        if not self._observer.concerns(event.object):
+            return
         identity = self._identity(event.object)
         if event.type == "DELETED":
             self._observer.gone(identity)
@@ -195,15 +201,17 @@ class _GraphMonitor:
 
     def removed(self) -> None:
         """What is no longer served is not gone: it can only not be seen any more."""
-        for node in self._mine():
-            self._observer.unsure(node)
+        for node in self._observer.graph:
+            if self._is_mine(node):
+                self._observer.unsure(node)
 
-    def _mine(self) -> list[Node]:
-        mine = (self._api_version, self._kind)
-        return [node for node in self._observer.graph if node.identity[:2] == mine and not node.virtual]
+    def _is_mine(self, node: Node) -> bool:
+        identity = node.identity
+        return identity.kind == self._kind and identity.api_version == self._api_version and not node.virtual
 
     def _identity(self, obj: Obj) -> Identity:
-        return Identity(self._api_version, self._kind, meta.namespace(obj), meta.name(obj), meta.uid(obj))
+        namespace = sys.intern(meta.namespace(obj))
+        return Identity(self._api_version, self._kind, namespace, meta.name(obj), meta.uid(obj))
 
 
 def build(context: ControllerContext) -> GarbageCollector:

@@ -10,7 +10,9 @@ ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from controlplane.apimachinery import meta
@@ -62,21 +64,28 @@ class Owner(NamedTuple):
 
 
 def owners_of(obj: Obj) -> tuple[Owner, ...]:
-    """The owner references of an object."""
+    """The owner references of an object. Kinds are few, and siblings name one owner: they share the strings."""
+    share = sys.intern
     return tuple(
         Owner(
-            ref.get("apiVersion") or "",
-            ref.get("kind") or "",
-            ref.get("name") or "",
-            ref.get("uid") or "",
+            share(ref.get("apiVersion") or ""),
+            share(ref.get("kind") or ""),
+            share(ref.get("name") or ""),
+            share(ref.get("uid") or ""),
             bool(ref.get("blockOwnerDeletion")),
         )
         for ref in meta.owner_references(obj)
     )
 
 
+_NO_DEPENDENTS: Mapping[str, Node] = MappingProxyType({})
+"""Of all nodes that nothing depends on, which is most of them."""
+
+
 class Node:
-    """One object. ``deleting_dependents``, ``orphaning``: it is being deleted and waits for the collector's work."""
+    """One object. ``deleting_dependents``, ``orphaning``: it is being deleted and waits for the collector's work.
+    ``dependents``: by uid.
+    """
 
     __slots__ = ("being_deleted", "deleting_dependents", "dependents", "identity", "orphaning", "owners", "virtual")
 
@@ -84,12 +93,22 @@ class Node:
         self.identity = identity
         self.owners = owners
         self.virtual = virtual
-        self.dependents: dict[str, Node] = {}
+        self.dependents = _NO_DEPENDENTS
         self.being_deleted = self.deleting_dependents = self.orphaning = False
 
     @property
     def uid(self) -> str:
         return self.identity.uid
+
+    def add_dependent(self, node: Node) -> None:
+        if isinstance(self.dependents, dict):
+            self.dependents[node.uid] = node
+        else:
+            self.dependents = {node.uid: node}
+
+    def drop_dependent(self, node: Node) -> None:
+        if isinstance(self.dependents, dict):
+            self.dependents.pop(node.uid, None)
 
     def blocking_dependents(self) -> Iterator[Node]:
         """The dependents that must go before this object may."""
@@ -120,6 +139,9 @@ class Graph:
     def __iter__(self) -> Iterator[Node]:
         return iter(list(self._nodes.values()))
 
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._nodes
+
     def get(self, uid: str) -> Node | None:
         return self._nodes.get(uid)
 
@@ -137,7 +159,7 @@ class Graph:
         for owner in owners:
             found = self._nodes.get(owner.uid)
             if found is not None:
-                found.dependents.pop(node.uid, None)
+                found.drop_dependent(node)
                 self.drop_if_idle(found)
 
     def drop_if_idle(self, node: Node) -> None:

@@ -61,6 +61,11 @@ class Observer:
 
     # -- what monitors and live reads see --------------------------------------------------------------------------
 
+    def concerns(self, obj: Obj) -> bool:
+        """Whether ``seen`` would have anything to do: cheap, because of most objects it would not."""
+        fields = meta.metadata(obj)
+        return "ownerReferences" in fields or "deletionTimestamp" in fields or fields.get("uid") in self.graph
+
     def seen(self, identity: Identity, obj: Obj) -> None:
         """The object is there, like this."""
         owners = owners_of(obj)
@@ -152,7 +157,7 @@ class Observer:
                 doubtful = True
             elif not owner.names(found.identity):
                 doubtful = True
-            found.dependents[node.uid] = node
+            found.add_dependent(node)
         if doubtful:
             self._delete(node.uid)
 

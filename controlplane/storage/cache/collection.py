@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from controlplane.storage.cache.entry import RAW, Entry
+from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change, Ring
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Collection:
         """Count an entry in (1) or out (-1)."""
         if entry is not None:
             self.count += step
-            if entry.origin is RAW:
+            if entry.origin.unread:
                 self.raw += step
             elif entry.origin.poison:
                 self.poisoned += step

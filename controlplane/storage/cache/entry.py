@@ -9,25 +9,39 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["RAW", "Entry", "Origin", "origin_of", "poisoned"]
+__all__ = ["RAW", "SPLICED", "Entry", "Origin", "origin_of", "poisoned"]
 
 
 class Origin:
     """Where an entry's bytes came from; shared by all entries that came from there.
 
     ``api_version`` and ``kind`` as stored; ``key_id`` of the encryption key; ``stale``: stored otherwise than it would
-    be now; ``poison``: why the value cannot be read, ``""`` if it can.
+    be now; ``poison``: why the value cannot be read, ``""`` if it can; ``unread``: nobody has looked yet, so the rest
+    is not known.
     """
 
-    __slots__ = ("api_version", "key_id", "kind", "poison", "stale")
+    __slots__ = ("api_version", "key_id", "kind", "poison", "stale", "unread")
 
-    def __init__(self, api_version: str, kind: str, *, key_id: str = "", stale: bool = False, poison: str = "") -> None:
+    def __init__(
+        self,
+        api_version: str,
+        kind: str,
+        *,
+        key_id: str = "",
+        stale: bool = False,
+        poison: str = "",
+        unread: bool = False,
+    ) -> None:
         self.api_version, self.kind = api_version, kind
-        self.key_id, self.stale, self.poison = key_id, stale, poison
+        self.key_id, self.stale, self.poison, self.unread = key_id, stale, poison, unread
 
 
-RAW = Origin("", "")
+RAW = Origin("", "", unread=True)
 """Origin of an entry that nobody serves yet: its data is the stored value as it is, encrypted or not."""
+
+SPLICED = Origin("", "", unread=True)
+"""Origin of an entry that nobody serves yet and whose value lies as we write it: the revision is spliced in, so that it
+keeps its place in memory when it is read; that it can be decoded is not proved yet."""
 
 
 @lru_cache(maxsize=4096)
@@ -42,7 +56,7 @@ def poisoned(why: str) -> Origin:
 
 
 class Entry:
-    """One stored object, immutable to all but the intake, which reads a raw one in place.
+    """One stored object, immutable to all but the intake, which reads an unread one in place.
 
     ``forms`` caches served versions: the resource generation they were made for, and bytes by apiVersion (None: the
     entry's own), with the name of their encoding after a semicolon if that is not JSON. It may be shared, and is

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from controlplane.storage.cache.collection import Collection, Collections
-from controlplane.storage.cache.entry import RAW
 from controlplane.storage.cache.index import Index
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.metrics import DECODE_ERRORS, EVENTS_DISPATCHED, EVENTS_RECEIVED
@@ -50,7 +49,7 @@ class Image:
         """Count a collection's entries anew."""
         entries = self.index.scan(collection.prefix, collection.end)
         collection.count = len(entries)
-        collection.raw = sum(entry.origin is RAW for entry in entries)
+        collection.raw = sum(entry.origin.unread for entry in entries)
         collection.poisoned = sum(bool(entry.origin.poison) for entry in entries)
 
     def apply(self, event: Event) -> None:

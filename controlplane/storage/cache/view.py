@@ -16,7 +16,7 @@ from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.resource import Resource
 from controlplane.storage.api import Encoding
 from controlplane.storage.cache.collection import Collection
-from controlplane.storage.cache.entry import RAW, Entry
+from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.remote import Flights, RemoteConversion
 from controlplane.storage.errors import Unreadable
@@ -196,7 +196,7 @@ class View:
         Raises:
             Unreadable: it cannot be read.
         """
-        if entry.origin is RAW:
+        if entry.origin.unread:
             collection = self.collection
             self._intake.read_in_place(entry)
             collection.raw -= 1

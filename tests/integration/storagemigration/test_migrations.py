@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.apiserver.admission.api import Attributes, Operation, refused
 from controlplane.generic.builtin import migrator
@@ -68,7 +69,7 @@ def refuses(name: str, config: Config) -> None:
     """Let admission refuse changes of the widget of this name."""
 
     async def refuse(attributes: Attributes) -> None:
-        if attributes.obj["metadata"]["name"] == name:
+        if meta.name(attributes.obj or {}) == name:
             raise refused(attributes, "not this one")
 
     config.admission.append(
@@ -173,7 +174,8 @@ def test_a_migration_that_is_deleted_stops_and_its_definition_says_so() -> None:
             await m.migrations.delete(Key("", "to-v1"))
 
             async def is_over() -> bool:
-                return (await m.migrating() or {})["status"] == "False"
+                migrating = await m.migrating()
+                return migrating is not None and migrating["status"] == "False"
 
             await until(is_over)
             assert (await m.migrating() or {})["reason"] == "MigrationFailed"

@@ -54,6 +54,21 @@ def reference(uid: str, *, blocks: bool = True, **other: str) -> Obj:
     }
 
 
+@pytest.mark.parametrize(
+    ("metadata", "concerns"),
+    [
+        pytest.param({"uid": "a"}, False, id="without owners, unknown"),
+        pytest.param({"uid": "known"}, True, id="known as an owner"),
+        pytest.param({"uid": "a", "ownerReferences": [reference("b")]}, True, id="with an owner"),
+        pytest.param({"uid": "a", "deletionTimestamp": "2026-01-01T00:00:00Z"}, True, id="being deleted"),
+    ],
+)
+def test_most_objects_do_not_concern_the_graph(metadata: Obj, *, concerns: bool) -> None:
+    asked = Asked()
+    asked.seen("dependent", "known")
+    assert asked.observer.concerns({"metadata": metadata}) is concerns
+
+
 @pytest.fixture
 def asked() -> Asked:
     return Asked()

@@ -12,19 +12,27 @@ import yaml
 
 from controlplane.base.tls.kubeconfig import KubeconfigError, kubeconfig, write_kubeconfig
 
-TEXT = kubeconfig(server="https://127.0.0.1:6443", ca_pem=b"CA", cert_pem=b"CERT", key_pem=b"KEY")
+TEXT = kubeconfig(server="https://127.0.0.1:6443", ca_pem=b"CA", cert_pem=b"CERT", key_pem=b"KEY", token="T" * 32)
 
 
 def test_it_is_a_kubeconfig() -> None:
     config = yaml.safe_load(TEXT)
     assert config["clusters"][0]["cluster"]["server"] == "https://127.0.0.1:6443"
     assert base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]) == b"CA"
-    user = config["users"][0]["user"]
-    assert base64.b64decode(user["client-certificate-data"]) == b"CERT"
-    assert base64.b64decode(user["client-key-data"]) == b"KEY"
-    (context,) = config["contexts"]
-    assert context["context"] == {"cluster": config["clusters"][0]["name"], "user": config["users"][0]["name"]}
-    assert config["current-context"] == context["name"]
+    users = {user["name"]: user["user"] for user in config["users"]}
+    certificate = users["admin-certificate"]
+    assert base64.b64decode(certificate["client-certificate-data"]) == b"CERT"
+    assert base64.b64decode(certificate["client-key-data"]) == b"KEY"
+    cluster = config["clusters"][0]["name"]
+    contexts = {context["name"]: context["context"] for context in config["contexts"]}
+    assert contexts[f"{cluster}-certificate"] == {"cluster": cluster, "user": "admin-certificate"}
+
+
+def test_its_current_context_shows_a_token_and_no_certificate() -> None:
+    """A certificate would come before the tokens that ``kubectl --token`` sends."""
+    config = yaml.safe_load(TEXT)
+    (current,) = (one["context"] for one in config["contexts"] if one["name"] == config["current-context"])
+    assert {user["name"]: user["user"] for user in config["users"]}[current["user"]] == {"token": "T" * 32}
 
 
 def test_it_is_private_and_written_only_when_it_changes(tmp_path: Path) -> None:

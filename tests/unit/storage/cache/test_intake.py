@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controlplane.apimachinery.codec.json import loads
-from controlplane.storage.cache.entry import RAW
+from controlplane.storage.cache.entry import RAW, SPLICED
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.errors import Unreadable
 from controlplane.storage.kv.api import KeyValue
@@ -116,6 +116,35 @@ def test_raw_entries_are_read_when_somebody_owns_them() -> None:
     intake.read_in_place(entry)
     assert loads(entry.data)["metadata"]["resourceVersion"] == "4"
     assert entry.origin.api_version == "v1"
+
+
+def test_values_of_our_layout_keep_their_bytes_when_they_are_read() -> None:
+    """First reading what has been loaded must not copy it: a heap full of slightly shorter originals stays empty."""
+    intake = Intake(IDENTITY)
+    value = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}'
+    entry = intake.raw(KeyValue(KEY, value, 1, 4))
+    assert entry.origin is SPLICED
+    before = entry.data
+    intake.read_in_place(entry)
+    assert entry.data is before
+    assert (entry.data, entry.origin) == ((read := intake.read(KeyValue(KEY, value, 1, 4))).data, read.origin)
+    assert intake.decode_errors == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"da', id="tail lost"),
+        pytest.param(b'{"kind":"","apiVersion":"v1","metadata":{"name":"a"}}', id="no kind"),
+    ],
+)
+def test_what_lies_right_and_cannot_be_read_is_poisoned_when_it_is_read(value: bytes) -> None:
+    intake = Intake(IDENTITY)
+    entry = intake.raw(KeyValue(KEY, value, 5, 7))
+    assert entry.origin is SPLICED
+    intake.read_in_place(entry)
+    assert (entry.data, entry.origin.poison) == (value, read(value)[3])
+    assert intake.decode_errors == 1
 
 
 def test_origins_are_shared() -> None:

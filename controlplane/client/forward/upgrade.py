@@ -13,9 +13,9 @@ from email.parser import BytesParser
 
 from multidict import CIMultiDict
 
-from controlplane.aggregator.transport import Unanswered
 from controlplane.base.streams import Chunk
 from controlplane.base.tasks import TaskGroup
+from controlplane.client.forward.transport import Unanswered
 from controlplane.client.request import Response, Sink, UpgradeResponse
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection

@@ -1,0 +1,88 @@
+"""The answers of other servers, sent back as they come: small ones whole, others piece by piece.
+
+Source: kubernetes/apimachinery ``pkg/util/proxy`` and Go's ``httputil.ReverseProxy``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from controlplane.base.streams import Chunk
+from controlplane.base.tasks import TaskGroup
+from controlplane.client.request import Response, Sink, StreamResponse
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
+__all__ = ["answer_headers", "copy_until_gone", "passed_on", "written"]
+
+WHOLE_BYTES = 64 * 1024
+"""Answers that are known to be no larger are read whole; others are passed on as they come."""
+UNSENT_BYTES = 256 * 1024
+"""What may wait for a client that reads slowly."""
+
+_NOT_PASSED_ON = frozenset(
+    {
+        *("connection", "keep-alive", "proxy-authenticate", "trailer", "transfer-encoding", "upgrade"),
+        *("content-length", "content-type", "date", "audit-id"),
+    }
+)
+"""Headers of an answer that are made here, or are the connection's."""
+
+
+def answer_headers(answer: ClientResponse) -> list[tuple[str, str]]:
+    """The headers that go along with an answer's body."""
+    return [
+        (name, value)
+        for name, value in answer.headers.items()
+        if name.lower() not in _NOT_PASSED_ON and not name.lower().startswith("access-control-")
+    ]
+
+
+async def passed_on(answer: ClientResponse, *, method: str) -> Response:
+    """The answer to a request of ``method``, to be sent back.
+
+    Raises:
+        ClientError, OSError: the other server broke off.
+    """
+    content_type, headers = answer.headers.get("Content-Type", ""), answer_headers(answer)
+    length = answer.content_length
+    if method == "HEAD" or answer.status in {204, 304} or (length is not None and length <= WHOLE_BYTES):
+        async with answer:
+            body = await answer.read()
+        return Response(answer.status, body, content_type=content_type, headers=headers)
+
+    async def run(sink: Sink) -> None:
+        await copy_until_gone(answer, sink)
+
+    return StreamResponse(run, status=answer.status, content_type=content_type, headers=headers)
+
+
+async def copy_until_gone(answer: ClientResponse, sink: Sink) -> None:
+    """Copy an answer's body, until it ends or the client has gone.
+
+    Raises:
+        ClientError, OSError: the other server broke off, so what came is not whole.
+    """
+    try:
+        async with TaskGroup("proxied") as group:
+            copying = group.start(_copy(answer, sink), name="copy")
+            gone = group.start(sink.until_closed(), name="gone")
+            await asyncio.wait({copying, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        answer.close()
+
+
+async def _copy(answer: ClientResponse, sink: Sink) -> None:
+    async for piece in answer.content.iter_any():
+        await written(sink, piece)
+
+
+async def written(sink: Sink, piece: bytes) -> None:
+    """Write a piece, and wait for a client that reads too slowly."""
+    sink.write(Chunk(piece))
+    if sink.buffered_bytes() > UNSENT_BYTES:
+        drained = asyncio.Event()
+        sink.on_drain(drained.set)
+        await drained.wait()
