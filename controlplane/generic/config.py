@@ -43,9 +43,9 @@ from controlplane.apiserver.server.routes import Route
 from controlplane.apiserver.server.version import VersionInfo
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.webhook import DNS, ServiceResolver
-from controlplane.controllers import builtin as builtin_controllers
 from controlplane.controllers import garbage_collector
 from controlplane.controllers.descriptor import ControllerDescriptor
+from controlplane.generic.builtin import CONTROLLERS, built_in_controllers
 from controlplane.generic.controller_options import controller_toggle
 from controlplane.generic.options import GenericOptions, toggle_of
 from controlplane.plugins.admission.api import AdmissionPlugin
@@ -149,7 +149,7 @@ class Config:
     group_priorities: dict[str, int] = field(default_factory=lambda: dict(GROUP_PRIORITIES))
     admission: list[AdmissionPlugin] = field(default_factory=lambda: [p for p in ORDERED if p.default_on])
     admission_config_file: str = ""
-    controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(builtin_controllers.BUILTIN))
+    controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(CONTROLLERS))
     run_controllers: bool = True
     filters: tuple[Filter, ...] = FILTERS
     routes: list[Route] = field(default_factory=list)
@@ -269,7 +269,9 @@ def config_of(options: GenericOptions) -> Config:
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         admission=[plugin for plugin in ORDERED if toggle_of(plugin.name) in toggles.on],
         admission_config_file=options.admission.admission_control_config_file,
-        controllers=[c for c in builtin_controllers.BUILTIN if controller_toggle(c.name) in toggles.on],
+        controllers=[
+            c for c in built_in_controllers(options.storage_migration) if controller_toggle(c.name) in toggles.on
+        ],
         run_controllers=options.controllers.enabled,
         aggregation=AggregationConfig(
             proxy_cert_file=options.aggregation.proxy_client_cert_file,
