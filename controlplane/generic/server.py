@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controlplane.aggregator.aggregator import Aggregator
 from controlplane.apimachinery.identity import GroupVersion, Obj
@@ -62,6 +63,7 @@ from controlplane.generic.credentials import (
     write_admin_kubeconfig,
 )
 from controlplane.generic.debug import graph_route
+from controlplane.generic.encryption import add_encryption, open_encryption
 from controlplane.generic.hooks import done, names_of_what_is_done
 from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
@@ -74,6 +76,10 @@ from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.errors import StorageError
 from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import open_kv
+from controlplane.storage.transform import IDENTITY
+
+if TYPE_CHECKING:
+    from controlplane.storage.encryption.encryption import Encryption
 
 __all__ = ["ControlPlane", "PreparedControlPlane", "RunningControlPlane", "StartError", "open_plane"]
 
@@ -109,6 +115,7 @@ class _Parts:
     thread: ThreadPoolExecutor
     admission: Mapping[str, Obj]
     access: ReadAccess
+    encryption: Encryption | None
     failed: asyncio.Future[BaseException]
 
 
@@ -154,11 +161,15 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     access = await loop.run_in_executor(thread, read_access, config)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)
+    encryption = await open_encryption(config, listening.getsockname()[1])
+    if encryption is not None:
+        stack.push_async_callback(encryption.close)
     failed: asyncio.Future[BaseException] = loop.create_future()
     mirror = Mirror(
         kv,
         prefix=config.prefix,
         clock=config.clock,
+        transformer=encryption or IDENTITY,
         freeze=config.whole_process,
         on_failure=lambda error: None if failed.done() else failed.set_result(error),
     )
@@ -178,6 +189,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         thread=thread,
         admission=admission,
         access=access,
+        encryption=encryption,
         failed=failed,
     )
 
@@ -258,6 +270,7 @@ class ControlPlane:
         if config.openapi_prewarm:
             self.server.hooks.add_post_start("openapi-prewarm", self._prewarm_openapi, by=__name__)
         self.server.hooks.add_post_start("watch-certificates", self._watch_certificates, by=__name__)
+        add_encryption(self.server, config, parts.encryption)
         if self.remote_tokens.follows_file:
             self.server.hooks.add_post_start(
                 "start-authentication-config-controller", self._follow_authentication, by=__name__
