@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from controlplane.apimachinery.codec.protobuf.message import Message
 from controlplane.apimachinery.duration import human_age
 from controlplane.apimachinery.identity import GVK, GVR, GroupResource, Obj
+from controlplane.apimachinery.patch.projected_fields import ProjectedField
 from controlplane.apimachinery.schema.decode import ObjectDecoder
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apimachinery.validation.field import FieldError
@@ -147,11 +148,14 @@ class Subresource:
 class Projection(Protocol):
     """A subresource that shows another kind than its object's, made from it: a Scale.
 
-    ``resource`` describes that kind: one version, with its schema and defaults.
+    ``resource`` describes that kind: one version, with its schema and defaults. ``field``: the one field that it sets.
     """
 
     @property
     def resource(self) -> Resource: ...
+
+    @property
+    def field(self) -> ProjectedField: ...
 
     def show(self, obj: Obj) -> Obj:
         """What is shown of an object.

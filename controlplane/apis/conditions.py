@@ -58,7 +58,7 @@ def validate_conditions(conditions: list[Obj], path: str) -> list[FieldError]:
     seen: set[str] = set()
     for i, condition in enumerate(conditions):
         if condition["type"] in seen:
-            errors.append(duplicate(f"{path}[{i}]", condition["type"]))
+            errors.append(duplicate(f"{path}[{i}].type", condition["type"]))
         seen.add(condition["type"])
         errors += _validate_condition(condition, f"{path}[{i}]")
     return errors
@@ -66,14 +66,8 @@ def validate_conditions(conditions: list[Obj], path: str) -> list[FieldError]:
 
 def _validate_condition(condition: Obj, path: str) -> list[FieldError]:
     type_, status, reason = condition["type"], condition["status"], condition["reason"]
-    errors: list[FieldError] = []
-    if not type_:
-        errors.append(required(f"{path}.type", "is required"))
-    else:
-        errors += [invalid(f"{path}.type", type_, problem) for problem in qualified_name(type_)]
-    if not status:
-        errors.append(required(f"{path}.status"))
-    elif status not in STATUSES:
+    errors = [invalid(f"{path}.type", type_, problem) for problem in qualified_name(type_)]
+    if status not in STATUSES:
         errors.append(not_supported(f"{path}.status", status, STATUSES))
     if (generation := condition.get("observedGeneration") or 0) < 0:
         errors.append(invalid(f"{path}.observedGeneration", generation, "must be greater than or equal to zero"))

@@ -96,7 +96,9 @@ def _resource(definition: Definition, version: Obj, schemas: VersionSchemas, sto
     if subresources.get("status") is not None:
         parts.append(Subresource(name="status", strategy=rules.status_strategy()))
     if scale is not None:
-        parts.append(Subresource(name="scale", strategy=strategy, projection=ScaleProjection(scale)))
+        parts.append(
+            Subresource(name="scale", strategy=strategy, projection=ScaleProjection(scale, _scales(definition)))
+        )
     fields = _selectable(version)
     group, plural = definition.group, definition.names["plural"]
     return Resource(
@@ -129,6 +131,14 @@ def _resource(definition: Definition, version: Obj, schemas: VersionSchemas, sto
         native=False,
         generation=f"{definition.uid}/{definition.generation}",
     )
+
+
+def _scales(definition: Definition) -> dict[str, Obj | None]:
+    """The scale subresources of all versions, by apiVersion."""
+    return {
+        f"{definition.group}/{one['name']}": (one.get("subresources") or {}).get("scale")
+        for one in definition.spec.get("versions") or ()
+    }
 
 
 def _loader(schemas: VersionSchemas, version: str) -> Callable[[], Obj]:

@@ -5,10 +5,13 @@ Source: kubernetes/apiextensions-apiserver ``pkg/registry/customresource/etcd.go
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from controlplane.apiextensions.custom.paths import NestedTypeError, nested_int, nested_text, set_nested
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.patch.projected_fields import ProjectedField
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion
 from controlplane.apimachinery.schema.native import integer, record, string
 from controlplane.apimachinery.status import bad_request, internal_error, unknown_error
@@ -66,12 +69,23 @@ _UNSET = -(2**31)
 _SHOWN_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
+_SHOWN = ("f:spec", "f:replicas")
+
+
+def _place(scale: Obj) -> tuple[str, ...]:
+    """Where the replicas are, as the elements of a set of fields."""
+    return tuple(f"f:{name}" for name in scale["specReplicasPath"].lstrip(".").split("."))
+
+
 class ScaleProjection:
-    """See ``apimachinery.resource.Projection``. ``scale``: the definition's."""
+    """See ``apimachinery.resource.Projection``. ``scale``: the definition's. ``scales``: those of all versions of the
+    resource, by apiVersion; None: that version has none."""
 
     resource = SCALE
 
-    def __init__(self, scale: Obj) -> None:
+    def __init__(self, scale: Obj, scales: Mapping[str, Obj | None]) -> None:
+        places = {version: None if one is None else _place(one) for version, one in scales.items()}
+        self.field = ProjectedField(_SHOWN, "autoscaling/v1", places)
         self._spec_path: str = scale["specReplicasPath"]
         self._status_path: str = scale["statusReplicasPath"]
         self._selector_path: str = scale.get("labelSelectorPath") or ""

@@ -30,7 +30,7 @@ from controlplane.apimachinery.validation.field import (
 from controlplane.cel.errors import CostExceeded, EvalError
 from controlplane.cel.values import NONE, Optional
 
-__all__ = ["OBJECT_BUDGET", "RULE_LIMIT", "SchemaRules", "default_rule_errors"]
+__all__ = ["OBJECT_BUDGET", "RULE_LIMIT", "DefaultRules", "SchemaRules"]
 
 RULE_LIMIT = 1_000_000
 """What one evaluation may cost: about a tenth of a second. Upstream's figure."""
@@ -95,19 +95,37 @@ class SchemaRules:
         return run
 
 
-def default_rule_errors(schema: Obj, default: Any, path: str, *, is_root: bool) -> list[FieldError]:
-    """What a default in a schema breaks, when it was there before and when it is new.
+class DefaultRules:
+    """The rules of a version's schema for the defaults in it, which share one object's budget: a ``RuleCheck``."""
 
-    ``is_root``: the schema is of a whole object, embedded or not.
-    """
-    root = _root(schema, is_root=is_root)
-    for old in (default, ABSENT):
-        run = _Run(keep_old=False)
-        with suppress(_Stop):
-            run.value(_Place(None, root, path, default, old))
-        if run.found:
-            return run.found
-    return []
+    __slots__ = ("_budget",)
+
+    def __init__(self, budget: int = OBJECT_BUDGET) -> None:
+        self._budget = budget
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget is gone: no further default is looked at."""
+        return self._budget < 0
+
+    def errors(self, schema: Obj, default: Any, path: str, *, is_root: bool) -> list[FieldError]:
+        """What a default breaks, when it was there before and when it is new: the dearer of the two counts.
+
+        ``is_root``: the schema is of a whole object, embedded or not.
+        """
+        if not has_rules(schema):
+            return []
+        root, budget = _root(schema, is_root=is_root), self._budget
+        for old in (default, ABSENT):
+            run = _Run(budget, keep_old=False)
+            try:
+                run.value(_Place(None, root, path, default, old))
+            except _Stop:
+                run.budget = -1
+            self._budget = min(self._budget, run.budget)
+            if run.found:
+                return run.found
+        return []
 
 
 def _root(schema: Obj, *, is_root: bool) -> _RuleNode:
@@ -219,8 +237,8 @@ class _Run:
 
     __slots__ = ("budget", "found", "keep_old", "let_off")
 
-    def __init__(self, *, keep_old: bool = True) -> None:
-        self.budget = OBJECT_BUDGET
+    def __init__(self, budget: int = OBJECT_BUDGET, *, keep_old: bool = True) -> None:
+        self.budget = budget
         self.keep_old = keep_old
         self.found: list[FieldError] = []
         self.let_off: list[FieldError] = []

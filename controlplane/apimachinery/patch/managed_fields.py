@@ -104,7 +104,7 @@ class FieldManager:
         try:
             managed = self._update(live, new, managed, manager)
         except ValueError:
-            _put(new, live["metadata"].get("managedFields"))
+            _put(new, None)
             return
         _put(new, encode(managed))
 

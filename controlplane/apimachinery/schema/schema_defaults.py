@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from controlplane.apimachinery.codec.json import dumps, loads
 from controlplane.apimachinery.identity import Obj
@@ -21,9 +21,17 @@ from controlplane.base.values import dataclass
 
 __all__ = ["RuleCheck", "default_errors", "default_findings", "has_unpruned_defaults"]
 
-RuleCheck = Callable[[Obj, Any, str, bool], list[FieldError]]
-"""What a default breaks of the rules of its schema: schema, default, the default's path, and whether the schema is of a
-whole object."""
+
+class RuleCheck(Protocol):
+    """What defaults break of the rules of their schemas. ``exhausted``: that has taken too long already, and no further
+    default is to be looked at."""
+
+    @property
+    def exhausted(self) -> bool: ...
+
+    def errors(self, schema: Obj, default: Any, path: str, *, is_root: bool) -> list[FieldError]:
+        """``path`` is the default's; ``is_root``: its schema is of a whole object."""
+
 
 _Surround = Callable[[Any], Any]
 """Puts a value where it would stand in the object around it, up to the next root."""
@@ -70,7 +78,7 @@ def default_findings(
     for found in _walk(schema, path, _Place(schema, _new_object, plain, pruned, rules), is_root=True):
         yield found
         count += found is not None
-        if count == ENOUGH_ERRORS:
+        if count == ENOUGH_ERRORS or (found is None and rules is not None and rules.exhausted):
             return
 
 
@@ -120,7 +128,7 @@ def _check(schema: Obj, default: Any, path: str, place: _Place, *, is_root: bool
         if faults:
             return
     if place.rules is not None:
-        yield from place.rules(schema, default, path, is_root)
+        yield from place.rules.errors(schema, default, path, is_root=is_root)
 
 
 def has_unpruned_defaults(schema: Obj) -> bool:

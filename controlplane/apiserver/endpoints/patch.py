@@ -15,6 +15,7 @@ from controlplane.apimachinery.meta import metadata
 from controlplane.apimachinery.status import APIError, conflict
 from controlplane.apiserver.admission.api import Operation
 from controlplane.apiserver.endpoints.admit import Admission
+from controlplane.apiserver.endpoints.body import read_body
 from controlplane.apiserver.endpoints.changes import Change, Edit
 from controlplane.apiserver.endpoints.changes.apply import apply
 from controlplane.apiserver.endpoints.changes.document import json_patch, merge_patch
@@ -39,7 +40,7 @@ from controlplane.client.negotiation import (
 from controlplane.client.request import Request, Response
 from controlplane.storage.cache.slices import Slices
 
-__all__ = ["CHANGES", "patch"]
+__all__ = ["patch", "read_change"]
 
 CHANGES: dict[str, Callable[[Edit], Awaitable[Change]]] = {
     JSON_PATCH: json_patch,
@@ -71,7 +72,7 @@ async def patch(services: Services, request: Request, target: Target, answer: An
         options=options,
         warn=warn,
     )
-    change = await CHANGES[kind](edit)
+    change = await read_change(kind, edit)
     admission = Admission(services, request, target, options.to_obj("UpdateOptions"), dry_run=options.dry_run)
 
     async def produce(old: Obj | None) -> Obj:
@@ -102,6 +103,25 @@ async def patch(services: Services, request: Request, target: Target, answer: An
         ),
     )
     return await respond_written(services, request, served, written, answer)
+
+
+async def read_change(kind: str, edit: Edit) -> Change:
+    """What a patch of a type does. One that makes no sense is refused when it is applied, so by nothing that is not
+    there.
+
+    Raises:
+        APIError: 413.
+    """
+    await read_body(edit.request)
+    try:
+        return await CHANGES[kind](edit)
+    except APIError as error:
+        refused = error
+
+    def refuse(_old: Obj | None) -> Obj:
+        raise refused
+
+    return refuse
 
 
 def _no_such_uid(target: Target, uid: str) -> APIError:

@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.meta import metadata, uid
+from controlplane.apimachinery.meta import managed_fields, metadata, set_field, uid
+from controlplane.apimachinery.patch.managed_fields import FieldManager
+from controlplane.apimachinery.patch.projected_fields import object_entries, shown_entries
 from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import not_found
 from controlplane.apiserver.admission.api import Operation
@@ -19,7 +21,7 @@ from controlplane.apiserver.endpoints.body import decode_object, read_document
 from controlplane.apiserver.endpoints.changes import Edit
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import WriteOptions, write_options
-from controlplane.apiserver.endpoints.patch import CHANGES
+from controlplane.apiserver.endpoints.patch import read_change
 from controlplane.apiserver.endpoints.respond import respond_object
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
@@ -58,7 +60,11 @@ async def _update(services: Services, request: Request, target: Target, answer: 
     shown = decode_object(document, kind, options.field_validation, request.warnings.append)
     _check_head(shown, target)
 
-    async def make(_old: Obj) -> Obj:
+    fields = _field_manager(services, target)
+    manager = manager_name(options, request)
+
+    async def make(old: Obj) -> Obj:
+        fields.update(old, shown, manager)
         return shown
 
     return await _write(services, request, target, answer, options, make=make, expected_uid=uid(shown))
@@ -71,12 +77,12 @@ async def _patch(services: Services, request: Request, target: Target, answer: A
     edit = Edit(
         request=request,
         target=target._replace(served=kind, subresource=None),
-        fields=field_manager(kind, None, services.registry.now),
+        fields=_field_manager(services, target),
         manager=manager_name(options, request),
         options=options,
         warn=request.warnings.append,
     )
-    change = await CHANGES[media_type](edit)
+    change = await read_change(media_type, edit)
 
     async def make(old: Obj) -> Obj:
         shown = change(old)
@@ -106,18 +112,18 @@ async def _write(
     served, projection = target.served, _projection(target)
     admission = Admission(services, request, target, options.to_obj("UpdateOptions"), dry_run=options.dry_run)
     validate = admission.validate_update()
-    fields = field_manager(served, target.subresource, services.registry.now)
-    manager = manager_name(options, request)
 
     async def produce(old: Obj | None) -> Obj:
         if old is None:
             raise not_found(served.gr, target.name)
         before = projection.show_for_change(old)
+        owners = old["metadata"].get("managedFields") or ()
+        set_field(before, "managedFields", shown_entries(owners, projection.field))
         shown = await make(before)
         await admission.mutate(Operation.UPDATE, shown, before)
         merged = projection.merge(shown, old)
-        fields.update(old, merged, manager)
-        _forget_time(merged, target)
+        entries = object_entries(owners, managed_fields(shown), projection.field, served.gvk.api_version)
+        set_field(merged, "managedFields", entries)
         return merged
 
     async def admit(obj: Obj, old: Obj) -> None:
@@ -162,13 +168,9 @@ def _shown_kind(target: Target) -> Served:
     return kind
 
 
-def _forget_time(obj: Obj, target: Target) -> None:
-    """Upstream notes no time where fields were set through a projection, and sorts these entries first."""
-    name = target.subresource.name if target.subresource is not None else ""
-    entries = obj["metadata"].get("managedFields") or []
-    mine = [{k: v for k, v in entry.items() if k != "time"} for entry in entries if entry.get("subresource") == name]
-    if mine:
-        obj["metadata"]["managedFields"] = [*mine, *(e for e in entries if e.get("subresource") != name)]
+def _field_manager(services: Services, target: Target) -> FieldManager:
+    """Keeps the managed fields of what is shown, in its own terms: those of the object are made from them."""
+    return field_manager(_shown_kind(target), target.subresource, services.registry.now)
 
 
 def _check_head(shown: Obj, target: Target) -> None:

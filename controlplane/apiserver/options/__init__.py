@@ -3,6 +3,7 @@
 from controlplane.apiserver.options.aggregation import AggregationOptions
 from controlplane.apiserver.options.authentication import AuthenticationOptions, token_webhook_config
 from controlplane.apiserver.options.authorization import MODES, RBAC, WEBHOOK, AuthorizationOptions
+from controlplane.apiserver.options.identity import IdentityOptions
 from controlplane.apiserver.options.logs import LogOptions
 from controlplane.apiserver.options.oidc import OIDCOptions, oidc_config
 from controlplane.apiserver.options.request_headers import RequestHeaderOptions
@@ -20,6 +21,7 @@ __all__ = [
     "AggregationOptions",
     "AuthenticationOptions",
     "AuthorizationOptions",
+    "IdentityOptions",
     "LogOptions",
     "OIDCOptions",
     "RequestHeaderOptions",

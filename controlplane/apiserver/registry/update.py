@@ -26,7 +26,6 @@ from controlplane.apiserver.registry.metadata import (
     fill_system_fields,
     keep_system_fields,
     parse_revision,
-    wipe_system_fields,
 )
 from controlplane.apiserver.registry.settings import RegistrySettings, Written
 from controlplane.apiserver.registry.table import Served
@@ -201,7 +200,6 @@ async def _create(settings: RegistrySettings, request: Update) -> Written:
     meta = metadata(obj)
     parse_revision(meta)  # unlike a POST an update may name one, which then says nothing
     meta.pop("resourceVersion", None)
-    wipe_system_fields(meta)
     fill_system_fields(meta, settings)
     await create.prepare(served, key.namespace, obj, request.warn)
     if request.admit_create is not None:

@@ -21,7 +21,7 @@ from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import META_FIELDS
 from controlplane.apimachinery.schema.plain import plain_steps
-from controlplane.apimachinery.schema.schema_defaults import default_findings
+from controlplane.apimachinery.schema.schema_defaults import RuleCheck, default_findings
 from controlplane.apimachinery.schema.structural import says_something, structural_findings, unsupported_keyword
 from controlplane.apimachinery.validation.field import (
     ENOUGH_ERRORS,
@@ -88,7 +88,7 @@ def validation_errors(
                 yield found
                 count += found is not None
             if not count:
-                rules = _default_rules if has_rules(schema) else None
+                rules = _default_rules() if has_rules(schema) else None
                 pruned = strictness.pruned_defaults
                 for found in default_findings(schema, at, pruned=pruned, plain=plain, rules=rules):
                     yield found
@@ -109,12 +109,10 @@ def validation_errors(
         yield from expression_errors(schema, at, faults)
 
 
-def _default_rules(schema: Obj, default: Any, path: str, is_root: bool) -> list[FieldError]:  # noqa: FBT001 - a RuleCheck
-    if not has_rules(schema):
-        return []
-    from controlplane.apiextensions.rules.evaluation import default_rule_errors
+def _default_rules() -> RuleCheck:
+    from controlplane.apiextensions.rules.evaluation import DefaultRules
 
-    return default_rule_errors(schema, default, path, is_root=is_root)
+    return DefaultRules()
 
 
 def _compile_patterns(schema: Obj) -> Iterator[None]:

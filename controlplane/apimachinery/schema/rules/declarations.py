@@ -37,7 +37,6 @@ __all__ = ["MAX_REQUEST_BYTES", "Declared", "SchemaTypes", "declare", "with_obje
 MAX_REQUEST_BYTES = 3 * 1024 * 1024
 """The largest request, by which values without limits of their own are bounded. Upstream's figure, fixed by it."""
 
-_NAME_MAX, _GENERATE_NAME_MAX = 253, 252
 _SIZES = {"duration": (DURATION, 3, 32), "date": (TIMESTAMP, 12, 12), "date-time": (TIMESTAMP, 21, 32)}
 """By format: the type, the smallest size in JSON, the largest."""
 _SCALARS = {"boolean": (BOOL, 4), "number": (DOUBLE, 1), "integer": (INT, 1)}
@@ -89,17 +88,10 @@ def with_object_meta(schema: Obj) -> Obj:
         and (meta.get("generateName") or {}).get("type") == "string"
     ):
         return schema
-    named = {
-        "name": _capped(meta.get("name"), _NAME_MAX),
-        "generateName": _capped(meta.get("generateName"), _GENERATE_NAME_MAX),
-    }
     text = {"type": "string"}
-    added = {"kind": text, "apiVersion": text, "metadata": {"type": "object", "properties": named}}
+    named = {"type": "object", "properties": {"name": text, "generateName": text}}
+    added = {"kind": text, "apiVersion": text, "metadata": named}
     return {**schema, "properties": {**properties, **added}}
-
-
-def _capped(given: Obj | None, most: int) -> Obj:
-    return {"type": "string", "maxLength": min((given or {}).get("maxLength", most), most)}
 
 
 class Declared:

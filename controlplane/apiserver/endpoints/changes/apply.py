@@ -21,12 +21,12 @@ __all__ = ["apply"]
 
 async def apply(edit: Edit) -> Change:
     """Raises APIError: 400 for what is no YAML object of the served kind; 413."""
-    applied, repeated = await read_yaml(edit.request, prefix="error decoding patch: ")
+    applied, repeated = await read_yaml(edit.request, prefix="error decoding YAML: ")
     if applied is None:
         applied = {}
     if not isinstance(applied, dict):
         raise bad_request(
-            "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
             f"{json_kind(applied)} into Go value of type map[string]interface {{}}"
         )
     _check_head(applied, edit.target.served.gvk)
@@ -43,7 +43,7 @@ async def apply(edit: Edit) -> Change:
         if repeated and edit.options.field_validation == "Strict":
             lines = "".join(f"\n  {line}" for line in repeated)
             raise bad_request(
-                f"error strict decoding patch: error converting YAML to JSON: yaml: unmarshal errors:{lines}"
+                f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{lines}"
             )
         if edit.options.field_validation == "Warn":
             for line in repeated:

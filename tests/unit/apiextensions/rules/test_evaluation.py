@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from controlplane.apiextensions.rules.evaluation import SchemaRules
+from controlplane.apiextensions.rules.evaluation import DefaultRules, SchemaRules
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.schema_defaults import default_errors
 from controlplane.apimachinery.validation.field import invalid, required
 
 
@@ -257,3 +258,29 @@ def test_rules_wait_until_values_have_their_types() -> None:
     assert first == wrong[0]
     assert str(second) == f"{blocked}correct the existing errors to complete validation"
     assert len(checked.complete([invalid("w", 1, "x")], {"v": 1}, None)) == 2
+
+
+def test_defaults_share_one_budget() -> None:
+    """kubernetes/apiextensions-apiserver ``pkg/apiserver/schema/defaulting/validation.go``: what is left after one goes
+    to the next."""
+    dear: Obj = {**TEXT, "x-kubernetes-validations": [{"rule": "self.size() + self.size() + self.size() < 100"}]}
+    out_of_budget = (
+        'd: Invalid value: "string": validation failed due to running out of cost budget, no further validation rules '
+        "will be run"
+    )
+
+    def told(budget: int, defaults: int) -> list[list[str]]:
+        check = DefaultRules(budget)
+        return [list(map(str, check.errors(dear, "x", "d", is_root=False))) for _ in range(defaults)]
+
+    enough = next(budget for budget in range(1, 100) if told(budget, 1) == [[]])
+    assert told(2 * enough, 2) == [[], []]
+    assert told(2 * enough - 1, 2) == [[], [out_of_budget]]
+
+
+def test_no_default_is_looked_at_once_the_budget_is_gone() -> None:
+    failing: Obj = {**TEXT, "default": "x", "x-kubernetes-validations": [{"rule": "self == 'y'"}]}
+    schema: Obj = {"type": "object", "properties": {"a": failing, "b": failing, "c": failing}}
+    assert len(default_errors(schema, "s", rules=DefaultRules())) == 3
+    found = default_errors(schema, "s", rules=DefaultRules(1))
+    assert [error.field for error in found] == ["s.properties[a].default"]

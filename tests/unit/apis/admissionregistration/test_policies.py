@@ -157,22 +157,27 @@ def test_status_of_a_validating_policy() -> None:
     assert "labels" not in changed["metadata"]
     bad = {
         "typeChecking": {"expressionWarnings": [{}]},
-        "conditions": [{"observedGeneration": -1}, {**condition, "type": "", "status": "Maybe", "reason": "no!"}],
+        "conditions": [
+            {"type": "Ready", "observedGeneration": -1},
+            {**condition, "status": "Maybe", "reason": "no!"},
+            {**condition, "type": "", "message": ""},
+        ],
     }
-    *found, last = VALIDATING.changed(old, subresource="status", spec={}, status=bad)[1]
+    *found, reason, nameless, malformed = VALIDATING.changed(old, subresource="status", spec={}, status=bad)[1]
+    statuses = 'supported values: "False", "True", "Unknown"'
     assert found == [
         "status.typeChecking.expressionWarnings[0].warning: Required value",
         "status.typeChecking.expressionWarnings[0].fieldRef: Required value",
-        "status.conditions[0].type: Required value: is required",
-        "status.conditions[0].status: Required value",
+        f'status.conditions[0].status: Unsupported value: "": {statuses}',
         "status.conditions[0].observedGeneration: Invalid value: -1: must be greater than or equal to zero",
         "status.conditions[0].lastTransitionTime: Required value",
         "status.conditions[0].reason: Required value",
-        'status.conditions[1]: Duplicate value: ""',
-        "status.conditions[1].type: Required value: is required",
-        'status.conditions[1].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"',
+        'status.conditions[1].type: Duplicate value: "Ready"',
+        f'status.conditions[1].status: Unsupported value: "Maybe": {statuses}',
     ]
-    assert last.startswith('status.conditions[1].reason: Invalid value: "no!": a condition reason must start with')
+    assert nameless == 'status.conditions[2].type: Invalid value: "": name part must be non-empty'
+    assert malformed.startswith('status.conditions[2].type: Invalid value: "": name part must consist of')
+    assert reason.startswith('status.conditions[1].reason: Invalid value: "no!": a condition reason must start with')
 
 
 def mutating(*mutations: Obj, **fields: Any) -> Obj:

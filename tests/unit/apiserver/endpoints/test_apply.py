@@ -77,13 +77,13 @@ def test_a_conflict_names_manager_and_field_and_force_takes_it() -> None:
             'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
             id="no manager",
         ),
-        pytest.param("fieldManager=one", "- a", 400, "error decoding patch", id="a list"),
+        pytest.param("fieldManager=one", "- a", 400, "error decoding YAML", id="a list"),
         pytest.param("fieldManager=one", "", 400, "invalid object type: /, Kind=", id="nothing"),
         pytest.param(
             "fieldManager=one",
             "kind: [",
             400,
-            "error decoding patch: error converting YAML to JSON: yaml: ",
+            "error decoding YAML: error converting YAML to JSON: yaml: ",
             id="no yaml",
         ),
         pytest.param(

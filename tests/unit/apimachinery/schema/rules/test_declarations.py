@@ -65,12 +65,13 @@ def test_fields_have_their_own_names_and_an_escaped_one() -> None:
         assert types.field("selfType", name) is None
 
 
-def test_a_root_has_a_kind_and_a_bounded_name() -> None:
-    declared = declare({"type": "object", "properties": {"spec": {"type": "object"}}}, is_root=True)
+def test_a_root_has_a_kind_and_a_name_without_a_bound_of_its_own() -> None:
+    meta = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 5}}}
+    declared = declare({"type": "object", "properties": {"spec": {"type": "object"}, "metadata": meta}}, is_root=True)
     assert declared is not None
     assert sorted(declared.fields) == ["apiVersion", "kind", "metadata", "spec"]
     assert sorted(declared.fields["metadata"].fields) == ["generateName", "name"]
-    assert declared.sizes(("self", "metadata", "name"), STRING) == Bounds(0, 4 * 253)
+    assert declared.sizes(("self", "metadata", "name"), STRING) == Bounds(0, MAX_REQUEST_BYTES - 2)
 
 
 def test_sizes_are_bounded_by_limits_and_by_the_largest_request() -> None:
