@@ -135,7 +135,7 @@ def test_an_account_forgets_a_token_secret_that_is_gone_and_what_the_secret_says
             await secrets.delete(key)
 
             async def forgotten() -> bool:
-                return (await accounts.get(Key("default", "robot")))["secrets"] == [{"name": "another"}]
+                return bool((await accounts.get(Key("default", "robot")))["secrets"] == [{"name": "another"}])
 
             await until(forgotten)
 
