@@ -20,12 +20,12 @@ from controlplane.apimachinery.status import APIError
 from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.base.tasks import TaskGroup, cancel_and_wait
+from controlplane.base.waiting import sleep_or, within
 from controlplane.client.api import APIClient
 from controlplane.client.discovery import APIResource, Discovered, discover
 from controlplane.client.errors import ClientError
 from controlplane.client.resources import ResourceClient
 from controlplane.reconcile.reflector import Reflector, Target
-from controlplane.reconcile.timing import sleep_or, within
 
 __all__ = ["Monitor", "MonitorSet"]
 

@@ -209,10 +209,7 @@ class View:
             Unreadable: it cannot be read.
         """
         if entry.origin.unread:
-            collection = self.collection
-            self._intake.read_in_place(entry)
-            collection.raw -= 1
-            collection.poisoned += bool(entry.origin.poison)
+            self._intake.read_of(self.collection, entry)
         if entry.origin.poison:
             raise Unreadable(entry.key, entry.origin.poison)
 
