@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controlplane.aggregator.aggregator import Aggregator
 from controlplane.apimachinery.identity import GroupVersion, Obj
@@ -63,6 +64,8 @@ from controlplane.generic.credentials import (
     write_admin_kubeconfig,
 )
 from controlplane.generic.debug import graph_route
+from controlplane.generic.encryption import add_encryption, open_encryption
+from controlplane.generic.hooks import done, names_of_what_is_done
 from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
@@ -74,6 +77,10 @@ from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.errors import StorageError
 from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import open_kv
+from controlplane.storage.transform import IDENTITY
+
+if TYPE_CHECKING:
+    from controlplane.storage.encryption.encryption import Encryption
 
 __all__ = ["ControlPlane", "PreparedControlPlane", "RunningControlPlane", "StartError", "open_plane"]
 
@@ -109,6 +116,7 @@ class _Parts:
     thread: ThreadPoolExecutor
     admission: Mapping[str, Obj]
     access: ReadAccess
+    encryption: Encryption | None
     failed: asyncio.Future[BaseException]
 
 
@@ -157,11 +165,15 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     access = await loop.run_in_executor(thread, read_access, config)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)
+    encryption = await open_encryption(config, listening.getsockname()[1])
+    if encryption is not None:
+        stack.push_async_callback(encryption.close)
     failed: asyncio.Future[BaseException] = loop.create_future()
     mirror = Mirror(
         kv,
         prefix=config.prefix,
         clock=config.clock,
+        transformer=encryption or IDENTITY,
         freeze=config.whole_process,
         on_failure=lambda error: None if failed.done() else failed.set_result(error),
     )
@@ -181,6 +193,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         thread=thread,
         admission=admission,
         access=access,
+        encryption=encryption,
         failed=failed,
     )
 
@@ -236,6 +249,8 @@ class ControlPlane:
             ready=self.server.ready,
         )
         self._roles_made = asyncio.Event()
+        for name in names_of_what_is_done(config):
+            self.server.hooks.add_post_start(name, done, by=__name__)
         if parts.access.by_roles:
             self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
         else:
@@ -250,6 +265,8 @@ class ControlPlane:
         )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
+        for name, hook in self._controllers.hooks():
+            self.server.hooks.add_post_start(name, hook, by=__name__)
         if self.aggregator is not None:
             self.server.add_live_check(self.aggregator.check())
             for name, hook in self.aggregator.hooks():
@@ -265,6 +282,7 @@ class ControlPlane:
         if config.openapi_prewarm:
             self.server.hooks.add_post_start("openapi-prewarm", self._prewarm_openapi, by=__name__)
         self.server.hooks.add_post_start("watch-certificates", self._watch_certificates, by=__name__)
+        add_encryption(self.server, config, parts.encryption)
         if self.remote_tokens.follows_file:
             self.server.hooks.add_post_start(
                 "start-authentication-config-controller", self._follow_authentication, by=__name__
@@ -367,6 +385,9 @@ class ControlPlane:
                 request_seconds=config.request_seconds,
                 reading_requests=config.reading_requests,
                 changing_requests=config.changing_requests,
+                watches_per_user=config.watches_per_user,
+                connections=config.connections,
+                connections_per_address=config.connections_per_address,
                 livez_grace_seconds=config.livez_grace_seconds,
                 shutdown_delay_seconds=config.shutdown_delay_seconds,
                 shutdown_send_retry_after=config.shutdown_send_retry_after,

@@ -29,6 +29,7 @@ class Aggregated:
             "metadata": {},
             "items": groups,
         }
+        AGGREGATIONS.inc()
         self.body = dumps(self.value)
         self.etag = f'"{hashlib.sha512(self.body).hexdigest().upper()}"'
 
@@ -98,7 +99,6 @@ class Documents:
     @cached_property
     def aggregated_groups(self) -> Aggregated:
         """``/apis`` for clients that ask for one document."""
-        AGGREGATIONS.inc()
         return Aggregated([group for group in self.described if group["metadata"]])
 
     def paths(self) -> list[str]:

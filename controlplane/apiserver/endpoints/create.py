@@ -31,6 +31,8 @@ async def create(services: Services, request: Request, target: Target, answer: A
     options = write_options(request.query, "CreateOptions")
     served = target.served
     obj = await read_object(request, served, options.field_validation)
+    if slices.due():  # a large object: decoding it was a slice of its own, and so is its validation
+        await slices.rest()
     meta = metadata(obj)
     wipe_system_fields(meta)
     ensure_namespace(meta, target.namespace)
@@ -39,7 +41,7 @@ async def create(services: Services, request: Request, target: Target, answer: A
     admission = Admission(services, request, target, options.to_obj("CreateOptions"), dry_run=options.dry_run)
     fields = field_manager(served, target.subresource, services.registry.now)
     fields.update(None, obj, manager_name(options, request))
-    if slices.due():  # a large object: its validation is a slice of its own
+    if slices.due():
         await slices.rest()
     await admission.mutate(Operation.CREATE, obj, None)
     deduplicate_owners(metadata(obj), warn, after_admission=True)
