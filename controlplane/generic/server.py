@@ -165,7 +165,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     access = await loop.run_in_executor(thread, read_access, config)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)
-    encryption = await open_encryption(config, listening.getsockname()[1])
+    encryption = await open_encryption(config, listening[0].getsockname()[1])
     if encryption is not None:
         stack.push_async_callback(encryption.close)
     failed: asyncio.Future[BaseException] = loop.create_future()
