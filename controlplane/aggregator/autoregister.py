@@ -16,7 +16,7 @@ from controlplane.aggregator.registration import Registration
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GVR, GroupVersion, Key, Obj
 from controlplane.apimachinery.status import APIError
-from controlplane.apiserver.registry.table import ResourceTable
+from controlplane.apiserver.registry.table import ResourceTable, ServedGroup
 from controlplane.client.resources import ResourceClient
 
 __all__ = ["APISERVICES", "MANAGED", "AutoRegistration", "Managed", "Step", "built_in", "custom", "next_step"]
@@ -69,12 +69,23 @@ def custom(table: ResourceTable, beside: Mapping[str, Obj]) -> dict[str, Obj]:
     """The API services of what has come since, by name: those of custom resources."""
     found: dict[str, Obj] = {}
     for group in table.local_groups:
-        for version in group.versions:
-            gv = GroupVersion(group.name, version.name)
-            if group.name != APISERVICES.group and _name(gv) not in beside:
-                made = _api_service(gv, CUSTOM_GROUP_PRIORITY, CUSTOM_VERSION_PRIORITY, Managed.ALWAYS)
-                found[_name(gv)] = made
+        if group.name != APISERVICES.group:
+            found.update(_custom_in(group))
+    for name in beside:
+        found.pop(name, None)
     return found
+
+
+def _custom_in(group: ServedGroup) -> dict[str, Obj]:
+    """The API services of a custom group, by name; made once, whatever the number of tables that it is in."""
+    made: dict[str, Obj] | None = group.memo.get("api-services")
+    if made is None:
+        versions = [GroupVersion(group.name, version.name) for version in group.versions]
+        made = group.memo["api-services"] = {
+            _name(gv): _api_service(gv, CUSTOM_GROUP_PRIORITY, CUSTOM_VERSION_PRIORITY, Managed.ALWAYS)
+            for gv in versions
+        }
+    return made
 
 
 def next_step(desired: Obj | None, current: Obj | None, *, synced: bool, at_start: bool) -> Step:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from controlplane.aggregator.backoff import Backoff
+from controlplane.aggregator.metrics import SWAGGER_CHANGES, SWAGGER_SECONDS
 from controlplane.aggregator.registration import Registration
 from controlplane.aggregator.transport import BackendTransport, NotResolved
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
@@ -66,7 +68,8 @@ class RemoteOpenAPI:
     async def _reconcile(self, kind: str, name: str, fetch: Callable[[Registration], Any]) -> Result | None:
         registration = self._remotes().get(name)
         if registration is None:
-            self._known.pop(name, None)
+            if self._known.pop(name, None) is not None:
+                SWAGGER_CHANGES.labels_cached((name, "delete")).inc()
             self._backoff.forget((kind, name))
             return None
         try:
@@ -93,8 +96,11 @@ class RemoteOpenAPI:
         digest = hashlib.sha256(body).hexdigest()
         known = self._known.get(registration.name)
         if known is None or known.digest != digest:
+            began, reason = time.perf_counter(), "add" if known is None else "update"
             document = await asyncio.to_thread(_parsed, body)
             known = self._known[registration.name] = swagger_of(document, f"{registration.path}/", digest)
+            SWAGGER_CHANGES.labels_cached((registration.name, reason)).inc()
+            SWAGGER_SECONDS.labels_cached((reason,)).set(time.perf_counter() - began)
         self._learn(registration.name, swagger=known)
 
     async def _get(self, registration: Registration, path: str) -> bytes | None:

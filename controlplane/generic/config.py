@@ -7,7 +7,7 @@ adds resources, admission plugins, controllers, filters, routes, authenticators 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,8 +26,11 @@ from controlplane.apiserver.authentication.webhook import TokenWebhookConfig
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.calls import CallKey
 from controlplane.apiserver.filters.chain import FILTERS, Filter
+from controlplane.apiserver.identity.config import IdentityConfig
 from controlplane.apiserver.options import (
+    CONNECTIONS,
     RBAC,
+    WATCHES_PER_USER,
     WEBHOOK,
     AuthorizationOptions,
     kv_options,
@@ -42,9 +45,9 @@ from controlplane.apiserver.server.routes import Route
 from controlplane.apiserver.server.version import VersionInfo
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.webhook import DNS, ServiceResolver
-from controlplane.controllers import builtin as builtin_controllers
 from controlplane.controllers import garbage_collector
 from controlplane.controllers.descriptor import ControllerDescriptor
+from controlplane.generic.builtin import CONTROLLERS, built_in_controllers
 from controlplane.generic.controller_options import controller_toggle
 from controlplane.generic.options import GenericOptions, toggle_of
 from controlplane.plugins.admission.api import AdmissionPlugin
@@ -52,6 +55,7 @@ from controlplane.plugins.authorization.webhook.config import WebhookConfig
 from controlplane.plugins.builtin import ORDERED
 from controlplane.plugins.calls.api import CallDescriptor
 from controlplane.plugins.calls.builtin import CALLS
+from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import KVOptions
 
 __all__ = ["GROUP_PRIORITIES", "SOURCES", "CompletedConfig", "Config", "ConfigError", "config_of"]
@@ -90,6 +94,8 @@ class Config:
 
     ``cert_dir``: where self-made files are kept. ``cert_file``, ``key_file``: the operator's own serving certificate.
     ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
+    ``encryption_config_file``: how objects are encrypted at rest; ``encryption_reload``: taken up when it changes.
+    ``open_store``: opens the store, instead of what ``store`` names (which is still its name in messages).
     ``declared``: kinds declared in Python (``generic.declare``). ``sources``: who changes what is served while the
     server runs. ``calls``: who answers what is created and not kept.
     ``anonymous`` None: as the authentication configuration has it, else allowed.
@@ -100,7 +106,8 @@ class Config:
     ``run_controllers``: also those that are not the server's own. ``whole_process``: the process is this server and
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
     ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how
-    other API servers are spoken for, where API services are served at all. ``notes``: lines to show at the start.
+    other API servers are spoken for, where API services are served at all. ``identity``: how the server is known to
+    others on its store. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -114,8 +121,11 @@ class Config:
     advertise_address: str = ""
     kubeconfig: Path | None = None
     kv: KVOptions = field(default_factory=KVOptions)
+    open_store: Callable[[], Awaitable[KV]] | None = None
     prefix: bytes = b"/registry/"
     storage_initialization_seconds: float = 60.0
+    encryption_config_file: str = ""
+    encryption_reload: bool = False
     client_ca_file: str = ""
     front_proxy_ca_file: str = ""
     front_proxy_names: tuple[str, ...] = ()
@@ -141,7 +151,7 @@ class Config:
     group_priorities: dict[str, int] = field(default_factory=lambda: dict(GROUP_PRIORITIES))
     admission: list[AdmissionPlugin] = field(default_factory=lambda: [p for p in ORDERED if p.default_on])
     admission_config_file: str = ""
-    controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(builtin_controllers.BUILTIN))
+    controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(CONTROLLERS))
     run_controllers: bool = True
     filters: tuple[Filter, ...] = FILTERS
     routes: list[Route] = field(default_factory=list)
@@ -150,6 +160,9 @@ class Config:
     min_watch_seconds: float = 1800.0
     reading_requests: int = 400
     changing_requests: int = 200
+    watches_per_user: int = WATCHES_PER_USER
+    connections: int = CONNECTIONS
+    connections_per_address: int = 0
     openapi_prewarm: bool = False
     livez_grace_seconds: float = 0.0
     shutdown_delay_seconds: float = 0.0
@@ -160,6 +173,7 @@ class Config:
     notes: list[str] = field(default_factory=list)
     service_resolver: ServiceResolver = DNS
     aggregation: AggregationConfig = field(default_factory=AggregationConfig)
+    identity: IdentityConfig = field(default_factory=IdentityConfig)
     clock: Clock = field(default_factory=SystemClock)
 
     @property
@@ -234,6 +248,8 @@ def config_of(options: GenericOptions) -> Config:
         kubeconfig=Path(options.write_kubeconfig) if options.write_kubeconfig else cert_dir / "admin.conf",
         kv=kv_options(options.storage),
         prefix=f"/{options.storage.etcd_prefix.strip('/')}/".encode(),
+        encryption_config_file=options.storage.encryption_provider_config,
+        encryption_reload=options.storage.encryption_provider_config_automatic_reload,
         client_ca_file=authentication.client_ca_file,
         front_proxy_ca_file=headers.client_ca_file,
         front_proxy_names=headers.allowed_names,
@@ -258,7 +274,9 @@ def config_of(options: GenericOptions) -> Config:
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         admission=[plugin for plugin in ORDERED if toggle_of(plugin.name) in toggles.on],
         admission_config_file=options.admission.admission_control_config_file,
-        controllers=[c for c in builtin_controllers.BUILTIN if controller_toggle(c.name) in toggles.on],
+        controllers=[
+            c for c in built_in_controllers(options.storage_migration) if controller_toggle(c.name) in toggles.on
+        ],
         run_controllers=options.controllers.enabled,
         aggregation=AggregationConfig(
             proxy_cert_file=options.aggregation.proxy_client_cert_file,
@@ -266,10 +284,19 @@ def config_of(options: GenericOptions) -> Config:
             reject_redirects=options.aggregation.reject_forwarding_redirect,
             probes=options.aggregation.probes(by_default=options.controllers.enabled),
         ),
+        identity=IdentityConfig(
+            lease="identity.lease" in toggles.on,
+            peer_record="identity.peer_record" in toggles.on,
+            advertise_ip=options.identity.peer_advertise_ip,
+            advertise_port=options.identity.peer_advertise_port,
+        ),
         request_seconds=requests.request_timeout,
         min_watch_seconds=float(requests.min_request_timeout),
         reading_requests=requests.max_requests_inflight,
         changing_requests=requests.max_mutating_requests_inflight,
+        watches_per_user=requests.max_watches_per_user,
+        connections=requests.max_connections,
+        connections_per_address=requests.max_connections_per_address,
         openapi_prewarm=options.openapi_prewarm,
         livez_grace_seconds=requests.livez_grace_period,
         shutdown_delay_seconds=requests.shutdown_delay_duration,

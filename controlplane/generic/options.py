@@ -19,6 +19,7 @@ from controlplane.apiserver.options import (
     AggregationOptions,
     AuthenticationOptions,
     AuthorizationOptions,
+    IdentityOptions,
     LogOptions,
     OIDCOptions,
     RequestHeaderOptions,
@@ -29,11 +30,12 @@ from controlplane.apiserver.options import (
 )
 from controlplane.base.options import Duration, OptionGroup, Problem, group, option
 from controlplane.generic.controller_options import CONTROLLER_TOGGLES, ControllerOptions
-from controlplane.generic.feature_gates import feature_gate_problems
+from controlplane.generic.feature_gates import GATES, PEERS_GATE, SWITCHES, feature_gate_problems, gate_of, given_gate
 from controlplane.generic.runtime_config import RuntimeConfig, runtime_config_problems
 from controlplane.generic.toggles import Resolved, Toggle, resolve, toggle_problems
 from controlplane.plugins.admission.api import AdmissionPlugin
 from controlplane.plugins.builtin import ORDERED
+from controlplane.storagemigration.settings import MigrationOptions
 
 __all__ = ["TOGGLES", "AdmissionOptions", "ControllerOptions", "GenericOptions", "ResourceOptions", "toggle_of"]
 
@@ -185,6 +187,8 @@ TOGGLES = (
         for plugin in ORDERED
     ),
     *CONTROLLER_TOGGLES,
+    Toggle("identity.lease", needs=("resources.leases",)),
+    Toggle("identity.peer_record"),
 )
 """Each after what it needs: what is in namespaces needs them. Resources of one name in two groups share one."""
 
@@ -208,10 +212,12 @@ class GenericOptions(OptionGroup):
     service_accounts: ServiceAccountOptions = group(ServiceAccountOptions)
     authorization: AuthorizationOptions = group(AuthorizationOptions)
     aggregation: AggregationOptions = group(AggregationOptions)
+    identity: IdentityOptions = group(IdentityOptions)
     requests: RequestOptions = group(RequestOptions)
     resources: ResourceOptions = group(ResourceOptions)
     admission: AdmissionOptions = group(AdmissionOptions)
     controllers: ControllerOptions = group(ControllerOptions)
+    storage_migration: MigrationOptions = group(MigrationOptions)
     logs: LogOptions = group(LogOptions)
     runtime_config: Mapping[str, str] = option(
         {},
@@ -248,6 +254,7 @@ class GenericOptions(OptionGroup):
             yield Problem("runtime_config", why)
         for why in feature_gate_problems(self.feature_gates):
             yield Problem("feature_gates", why)
+        yield from self._gate_problems()
         missing = [path for path in ROLES_NEED if path not in self.toggles().on]
         if missing and RBAC in self.authorization.authorization_mode:
             yield Problem("authorization.authorization_mode", f"{RBAC} needs --{missing[0]}, which is off")
@@ -256,6 +263,18 @@ class GenericOptions(OptionGroup):
                 "authentication.authentication_config",
                 "--authentication-config and the --oidc- flags exclude each other: put the issuer into the file",
             )
+
+    def _gate_problems(self) -> Iterator[Problem]:
+        """Gates and booleans that contradict each other; flags of what a gate has switched off."""
+        for gate, (_, path) in SWITCHES.items():
+            said, (owner, name) = given_gate(self.feature_gates, gate), path.split(".")
+            own = getattr(getattr(self, owner), name)
+            if said is not None and own is not None and own is not said:
+                yield Problem(path, f"contradicts --feature-gates={gate}={str(said).lower()}")
+        if "identity.peer_record" not in self.toggles().on:
+            for name in ("peer_advertise_ip", "peer_advertise_port"):
+                if getattr(self.identity, name):
+                    yield Problem(f"identity.{name}", f"requires {PEERS_GATE} feature to be turned on")
 
     def kinds(self) -> list[Resource]:
         """The built-in kinds that are served, in the versions that are."""
@@ -278,6 +297,14 @@ class GenericOptions(OptionGroup):
                 return self.admission.given(_PLUGINS[path])
             owner, name = path.split(".")
             value: bool | None = getattr(getattr(self, owner), name)
+            gate = gate_of(path)
+            if value is None and gate is not None:
+                return self._switched(gate)
             return False if value is None and owner == "resources" and name in not_configured else value
 
         return given
+
+    def _switched(self, gate: str) -> bool | None:
+        """What a gate makes of its boolean: as it was set; else False where it is off by default."""
+        said = given_gate(self.feature_gates, gate)
+        return said if said is not None or GATES[gate] else False

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controlplane.aggregator.aggregator import Aggregator
 from controlplane.apimachinery.identity import GroupVersion, Obj
@@ -26,6 +27,7 @@ from controlplane.apiserver.authentication.serviceaccounts.legacy import LAST_US
 from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
+from controlplane.apiserver.identity.presence import Presence
 from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
@@ -61,6 +63,9 @@ from controlplane.generic.credentials import (
     write_admin_kubeconfig,
 )
 from controlplane.generic.debug import graph_route
+from controlplane.generic.encryption import add_encryption, open_encryption
+from controlplane.generic.hooks import done, names_of_what_is_done
+from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
@@ -71,6 +76,10 @@ from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.errors import StorageError
 from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import open_kv
+from controlplane.storage.transform import IDENTITY
+
+if TYPE_CHECKING:
+    from controlplane.storage.encryption.encryption import Encryption
 
 __all__ = ["ControlPlane", "PreparedControlPlane", "RunningControlPlane", "StartError", "open_plane"]
 
@@ -106,6 +115,7 @@ class _Parts:
     thread: ThreadPoolExecutor
     admission: Mapping[str, Obj]
     access: ReadAccess
+    encryption: Encryption | None
     failed: asyncio.Future[BaseException]
 
 
@@ -140,7 +150,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     stack.callback(thread.shutdown)
     reading = loop.run_in_executor(thread, read_identities, config)  # while the store is opened
     try:
-        kv = await open_kv(config.store, config.kv)
+        kv = await (open_kv(config.store, config.kv) if config.open_store is None else config.open_store())
     except BaseException:
         await asyncio.wait([reading])
         reading.exception()
@@ -151,11 +161,15 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     access = await loop.run_in_executor(thread, read_access, config)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)
+    encryption = await open_encryption(config, listening.getsockname()[1])
+    if encryption is not None:
+        stack.push_async_callback(encryption.close)
     failed: asyncio.Future[BaseException] = loop.create_future()
     mirror = Mirror(
         kv,
         prefix=config.prefix,
         clock=config.clock,
+        transformer=encryption or IDENTITY,
         freeze=config.whole_process,
         on_failure=lambda error: None if failed.done() else failed.set_result(error),
     )
@@ -175,6 +189,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         thread=thread,
         admission=admission,
         access=access,
+        encryption=encryption,
         failed=failed,
     )
 
@@ -184,7 +199,8 @@ def _storage(mirror: Mirror, kind: SourceKind) -> Storage | None:
 
 
 class ControlPlane:
-    """Wired, not listening. Hooks and health checks may be added to ``server``."""
+    """Wired, not listening. Hooks and health checks may be added to ``server``. ``presence``: who this server is, and
+    who else is on its store."""
 
     def __init__(self, config: CompletedConfig, parts: _Parts) -> None:
         self.config, self._parts = config, parts
@@ -212,7 +228,21 @@ class ControlPlane:
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self._access = build_access(config, parts.access, parts.mirror)
         self.server = self._server()
+        shared_store = parts.kv.revision_nowait() is None
+        self.presence = Presence(
+            identity_of(config, self.port),
+            config.identity,
+            mirror=parts.mirror,
+            client_as=self.loopback,
+            user=SERVER_USER,
+            keep_lease=keeps_lease(config),
+            shared=shared_store,
+            clock=config.clock,
+            ready=self.server.ready,
+        )
         self._roles_made = asyncio.Event()
+        for name in names_of_what_is_done(config):
+            self.server.hooks.add_post_start(name, done, by=__name__)
         if parts.access.by_roles:
             self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
         else:
@@ -223,20 +253,24 @@ class ControlPlane:
             parts.identities.controller_keys,
             allowed=self._roles_made,
             ready=self.server.ready,
-            shared_store=parts.kv.revision_nowait() is None,
+            shared_store=shared_store,
         )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
+        for name, hook in self._controllers.hooks():
+            self.server.hooks.add_post_start(name, hook, by=__name__)
         if self.aggregator is not None:
             self.server.add_live_check(self.aggregator.check())
             for name, hook in self.aggregator.hooks():
                 self.server.hooks.add_post_start(name, hook, by=__name__)
+        self.presence.install(self.server.hooks)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
         if parts.access.file is not None:
             self.server.hooks.add_post_start("watch-authorization-config", self._watch_access, by=__name__)
         if config.openapi_prewarm:
             self.server.hooks.add_post_start("openapi-prewarm", self._prewarm_openapi, by=__name__)
         self.server.hooks.add_post_start("watch-certificates", self._watch_certificates, by=__name__)
+        add_encryption(self.server, config, parts.encryption)
         if self.remote_tokens.follows_file:
             self.server.hooks.add_post_start(
                 "start-authentication-config-controller", self._follow_authentication, by=__name__
@@ -252,6 +286,7 @@ class ControlPlane:
 
     async def close_sources(self) -> None:
         """Stop what follows the store: indexes, and what changes the table. Idempotent."""
+        self.presence.close()
         self._access.index.close()
         self._admission.close()
         while self._sources:
@@ -338,6 +373,9 @@ class ControlPlane:
                 request_seconds=config.request_seconds,
                 reading_requests=config.reading_requests,
                 changing_requests=config.changing_requests,
+                watches_per_user=config.watches_per_user,
+                connections=config.connections,
+                connections_per_address=config.connections_per_address,
                 livez_grace_seconds=config.livez_grace_seconds,
                 shutdown_delay_seconds=config.shutdown_delay_seconds,
                 shutdown_send_retry_after=config.shutdown_send_retry_after,

@@ -24,10 +24,10 @@ from controlplane.base import logs
 from controlplane.base.clock import Clock, SystemClock, rfc3339_micro
 from controlplane.base.tasks import TaskGroup
 from controlplane.base.values import dataclass
+from controlplane.base.waiting import within
 from controlplane.client.errors import ClientError
 from controlplane.client.resources import ResourceClient
 from controlplane.reconcile import metrics
-from controlplane.reconcile.timing import within
 
 __all__ = ["ElectionTimes", "LeaderElector"]
 

@@ -20,12 +20,12 @@ from controlplane.apimachinery.status import APIError
 from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.base.tasks import TaskGroup, cancel_and_wait
+from controlplane.base.waiting import sleep_or, within
 from controlplane.client.api import APIClient
 from controlplane.client.discovery import APIResource, Discovered, discover
 from controlplane.client.errors import ClientError
 from controlplane.client.resources import ResourceClient
 from controlplane.reconcile.reflector import Reflector, Target
-from controlplane.reconcile.timing import sleep_or, within
 
 __all__ = ["Monitor", "MonitorSet"]
 
@@ -33,6 +33,11 @@ _FIRST_RETRY_SECONDS = 1.0
 
 _SETTLE_SECONDS = 0.05
 """Between two readings of discovery that were asked for: definitions come in crowds, one reading serves them all."""
+
+_SETTLE_READINGS = 10
+"""And at least so many times as long as the last reading took, since it takes the longer the more is served: with 600
+definitions, and more coming, readings were a third of the server's work."""
+_SETTLE_LIMIT_SECONDS = 2.0
 
 _LAST_EVENTS_SECONDS = 2.0
 """How long the watch of a resource that is no longer served may take to end by itself."""
@@ -121,9 +126,12 @@ class MonitorSet:
             try:
                 while True:
                     self._look.clear()
+                    begun = self._clock.monotonic()
                     pause = self._period if await self._read(group) else _FIRST_RETRY_SECONDS
-                    await self._clock.sleep(_SETTLE_SECONDS)
-                    await sleep_or(self._clock, pause - _SETTLE_SECONDS, self._look)
+                    reading = self._clock.monotonic() - begun
+                    settle = min(max(_SETTLE_SECONDS, _SETTLE_READINGS * reading), _SETTLE_LIMIT_SECONDS)
+                    await self._clock.sleep(settle)
+                    await sleep_or(self._clock, max(pause - settle, 0.0), self._look)
             finally:
                 self._running.clear()
                 self.begun.clear()

@@ -19,8 +19,8 @@ from itertools import count
 from typing import Generic, TypeVar
 
 from controlplane.base.clock import Clock
+from controlplane.base.waiting import sleep_or
 from controlplane.reconcile import metrics
-from controlplane.reconcile.timing import sleep_or
 
 __all__ = ["FIRST_DELAY_SECONDS", "LONGEST_DELAY_SECONDS", "WorkQueue"]
 

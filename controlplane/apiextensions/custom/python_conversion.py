@@ -30,7 +30,7 @@ class PythonConversion:
     """See ``storage.cache.view.Conversion``. ``functions``: of the versions that differ from ``storage_version`` in
     more than their name."""
 
-    as_stored = False
+    as_stored = keeps_metadata = False
 
     def __init__(
         self, schemas: VersionSchemas, group: str, storage_version: str, functions: Mapping[str, Functions]

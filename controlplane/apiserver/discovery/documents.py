@@ -11,6 +11,7 @@ from functools import cached_property
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Subresource
+from controlplane.apiserver.discovery.metrics import AGGREGATIONS
 from controlplane.apiserver.discovery.resources import legacy_entries, shown_subresources, shown_verbs
 from controlplane.apiserver.registry.table import ResourceTable, Served, ServedGroup, ServedVersion
 
@@ -27,6 +28,7 @@ class Aggregated:
             "metadata": {},
             "items": groups,
         }
+        AGGREGATIONS.inc()
         self.body = dumps(self.value)
         self.etag = f'"{hashlib.sha512(self.body).hexdigest().upper()}"'
 

@@ -32,6 +32,8 @@ async def create(services: Services, request: Request, target: Target, answer: A
     options = write_options(request.query, "CreateOptions")
     served = target.served
     obj = await read_object(request, served, options.field_validation)
+    if slices.due():  # a large object: decoding it was a slice of its own, and so is its validation
+        await slices.rest()
     meta = metadata(obj)
     wipe_system_fields(meta)
     ensure_namespace(meta, target.namespace)
@@ -41,7 +43,7 @@ async def create(services: Services, request: Request, target: Target, answer: A
     fields = field_manager(served, target.subresource, services.registry.now)
     manager = manager_name(options, request)
     await with_forms(served.resource, lambda: fields.update(None, obj, manager))
-    if slices.due():  # a large object: its validation is a slice of its own
+    if slices.due():
         await slices.rest()
     await admission.mutate(Operation.CREATE, obj, None)
     deduplicate_owners(metadata(obj), warn, after_admission=True)

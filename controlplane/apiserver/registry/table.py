@@ -6,7 +6,7 @@ requested, and what is served is in discovery. A table is a pure function of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any
@@ -86,9 +86,32 @@ class ServedGroup:
         return next((v for v in self.versions if v.name == name), None)
 
     @property
+    def routes(self) -> Mapping[tuple[str, str, str], Served]:
+        """All that is served of the group, by (group, version, plural)."""
+        return self._known("routes", lambda: {served.gvr: served for served in self._all()})
+
+    @property
+    def storages(self) -> Mapping[GroupResource, Storage]:
+        """Of all that is stored; of resources in several versions, the last one's."""
+        return self._known(
+            "storages",
+            lambda: {served.resource.gr: served.storage for served in self._all() if served.resource.stored},
+        )
+
+    @property
     def is_custom(self) -> bool:
         """Whether it holds custom resources only."""
-        return not any(served.resource.native for v in self.versions for served in v.resources.values())
+        return not any(served.resource.native for served in self._all())
+
+    def _all(self) -> Iterator[Served]:
+        return (served for version in self.versions for served in version.resources.values())
+
+    def _known(self, name: str, make: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+        """What is worked out once for all tables that share the group."""
+        known: dict[Any, Any] | None = self.memo.get(name)
+        if known is None:
+            known = self.memo[name] = make()
+        return known
 
 
 class ResourceTable:
@@ -111,13 +134,14 @@ class ResourceTable:
         self.remotes: Mapping[GroupVersion, RemoteVersion] = remotes or {}
         self.groups = _with_remotes(self.local_groups, self._priorities, self.remotes) if remotes else self.local_groups
         self._by_name = {group.name: group for group in self.groups}
-        every = [served for group in self.local_groups for v in group.versions for served in v.resources.values()]
-        self.routes: Mapping[tuple[str, str, str], Served] = {
-            served.gvr: served
-            for served in every
-            if not remotes or GroupVersion(served.gvr.group, served.gvr.version) not in remotes
-        }
-        self._storages = {served.resource.gr: served.storage for served in every if served.resource.stored}
+        routes: dict[tuple[str, str, str], Served] = {}
+        self._storages: dict[GroupResource, Storage] = {}
+        for group in self.local_groups:  # hundreds, and a new table with every definition: no loop over their resources
+            routes.update(group.routes)
+            self._storages.update(group.storages)
+        if remotes:
+            routes = {gvr: served for gvr, served in routes.items() if GroupVersion(*gvr[:2]) not in remotes}
+        self.routes: Mapping[tuple[str, str, str], Served] = routes
         self.memo: dict[Any, Any] = {}
 
     def lookup(self, group: str, version: str, plural: str) -> Served | None:

@@ -1,13 +1,16 @@
 """Removes the identity leases of servers that have not renewed them: they ended without being able to give them back.
 
 Source: behaviour of kubernetes ``pkg/controlplane/controller/apiserverleasegc`` (label, namespace; once an hour there,
-here also when a lease changes).
+here also when a lease would run out).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.apimachinery.server_identity import IDENTITY_NAMESPACE, IDENTITY_SELECTOR
 from controlplane.apimachinery.status import APIError
 from controlplane.base import logs
 from controlplane.base.clock import Clock
@@ -15,12 +18,10 @@ from controlplane.client.resources import ResourceClient
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.reconcile.controller import Controller, Result, Resync, Watch, own_key
 
-__all__ = ["DESCRIPTOR", "IDENTITY_LABEL"]
+__all__ = ["DESCRIPTOR"]
 
 NAME = "lease-garbage-collection"
 LEASES = GVR("coordination.k8s.io", "v1", "leases")
-NAMESPACE = "kube-system"
-IDENTITY_LABEL = "apiserver.kubernetes.io/identity=kube-apiserver"
 ROUND_SECONDS = 3600.0
 
 log = logs.get(__name__)
@@ -58,16 +59,27 @@ class LeaseGarbageCollection:
 def build(context: ControllerContext) -> Controller[Key]:
     """The controller, watching identity leases by their metadata."""
     informer = context.informers.get(
-        LEASES, namespaced=True, namespace=NAMESPACE, label_selector=IDENTITY_LABEL, metadata_only=True
+        LEASES, namespaced=True, namespace=IDENTITY_NAMESPACE, label_selector=IDENTITY_SELECTOR, metadata_only=True
     )
     client = ResourceClient(context.client_for(NAME), LEASES, namespaced=True)
     return Controller(
         NAME,
-        watches=[Watch(informer, own_key)],
+        watches=[Watch(informer, _new_key)],
         reconcile=LeaseGarbageCollection(client, context.clock).reconcile,
         resync=Resync(ROUND_SECONDS, lambda: [meta.key_of(lease) for lease in informer.store]),
         clock=context.clock,
     )
 
 
-DESCRIPTOR = ControllerDescriptor(name=NAME, build=build, needs=(LEASES.gr,), in_server=True)
+def _new_key(old: Obj | None, new: Obj | None) -> Iterable[Key]:
+    """A lease that has come; that it is renewed, every 10 s, is seen when it would have run out."""
+    return own_key(old, new) if old is None else ()
+
+
+DESCRIPTOR = ControllerDescriptor(
+    name=NAME,
+    build=build,
+    needs=(LEASES.gr,),
+    in_server=True,
+    hook="start-kube-apiserver-identity-lease-garbage-collector",
+)

@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from controlplane.base.tasks import TaskGroup
-from controlplane.reconcile.timing import Backoff, sleep_or, within
+from controlplane.base.waiting import sleep_or, within
+from controlplane.reconcile.timing import Backoff
 from controlplane.testing.clock import FakeClock
 from tests.aio import run
 
