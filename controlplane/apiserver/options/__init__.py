@@ -7,14 +7,16 @@ from controlplane.apiserver.options.identity import IdentityOptions
 from controlplane.apiserver.options.logs import LogOptions
 from controlplane.apiserver.options.oidc import OIDCOptions, oidc_config
 from controlplane.apiserver.options.request_headers import RequestHeaderOptions
-from controlplane.apiserver.options.requests import RequestOptions
+from controlplane.apiserver.options.requests import CONNECTIONS, WATCHES_PER_USER, RequestOptions
 from controlplane.apiserver.options.service_accounts import ServiceAccountOptions, service_account_config
 from controlplane.apiserver.options.serving import ServingOptions
 from controlplane.apiserver.options.storage import StorageOptions, kv_options, store_url
 
 __all__ = [
+    "CONNECTIONS",
     "MODES",
     "RBAC",
+    "WATCHES_PER_USER",
     "WEBHOOK",
     "AggregationOptions",
     "AuthenticationOptions",

@@ -26,6 +26,7 @@ from controlplane.apiserver.server.listen.answers import CompleteAnswer, StreamA
 from controlplane.apiserver.server.listen.compress import Compressor
 from controlplane.apiserver.server.listen.connection import Connection, ConnectionServer
 from controlplane.apiserver.server.listen.direct import DirectRoad
+from controlplane.apiserver.server.listen.door import Door
 from controlplane.apiserver.server.listen.sink import ConnectionSink
 from controlplane.apiserver.server.listen.upgraded import UpgradeAnswer
 from controlplane.apiserver.server.listen.websocket import WebSocketAnswer, asks_for_websocket
@@ -58,12 +59,14 @@ class PortUnavailable(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerConfig:
     """``tls`` None: plain HTTP (tests). ``body_limit_bytes``: of one request's body. ``keep_alive_seconds``: how long
-    a connection may be idle. ``direct``: whether requests that
-    come whole are answered on the short road (``direct.py``); the answers are the same."""
+    a connection may be idle. ``most_connections``, ``most_per_address``: 0 is no limit, see ``Door``. ``direct``:
+    whether requests that come whole are answered on the short road (``direct.py``); the answers are the same."""
 
     tls: ssl.SSLContext | None
     body_limit_bytes: int = BODY_LIMIT_BYTES
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS
+    most_connections: int = 0
+    most_per_address: int = 0
     direct: bool = True
     clock: Clock = field(default_factory=SystemClock)
 
@@ -98,6 +101,7 @@ class Listener:
         self._socket, self.handler, self._config = listening, handler, config
         self.body_limit_bytes = config.body_limit_bytes
         self._owner, self.requests = Owner("listener"), Owner("listener")
+        self._door = Door(most=config.most_connections, most_per_address=config.most_per_address)
         self._compressor = Compressor()
         self._sinks: set[ConnectionSink] = set()
         self._server: ConnectionServer | None = None
@@ -124,7 +128,7 @@ class Listener:
             max_field_size=HEAD_LIMIT_BYTES,
             auto_decompress=False,  # Kubernetes' servers do not either: a small body cannot become a large one
         )
-        acceptor = Acceptor(self._socket, self._server, tls=self._config.tls, clock=self._config.clock)
+        acceptor = Acceptor(self._socket, self._server, door=self._door, tls=self._config.tls, clock=self._config.clock)
         self._owner.start(acceptor.run(), name="accept")
 
     async def stop_accepting(self) -> None:
@@ -141,6 +145,7 @@ class Listener:
         """Stop, giving requests under way ``seconds`` to finish; then they are cancelled. Idempotent."""
         self.closing = True
         await self.stop_accepting()
+        self._door.close()
         self.end_streams()
         if self._server is not None:
             self._server.pre_shutdown()  # idle connections end at once, the others with their answer
