@@ -167,7 +167,7 @@ class PreparedServer:
             await stop.wait()
 
     @asynccontextmanager
-    async def serving(self, listening: socket.socket) -> AsyncIterator[Listener]:
+    async def serving(self, *listening: socket.socket) -> AsyncIterator[Listener]:
         """Serve inside the block; leaving it shuts down in order. A failing hook interrupts the block.
 
         Raises:
