@@ -17,9 +17,9 @@ from controlplane.client.errors import ClientError
 from controlplane.client.http import HTTPClient
 from controlplane.client.kubeconfig import load_kubeconfig
 from controlplane.generic.command import REFUSED, UNUSABLE, load_options
+from controlplane.generic.rotation.migrating import MigrationFailed
+from controlplane.generic.rotation.rotation import Rotation, RotationFailed, Store
 from controlplane.storage.errors import StorageError
-from controlplane.storagemigration.rotation.migrating import MigrationFailed
-from controlplane.storagemigration.rotation.rotation import Rotation, RotationFailed, Store
 
 __all__ = ["RotateOptions", "rotate_command"]
 

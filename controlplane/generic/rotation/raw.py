@@ -6,10 +6,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from controlplane.generic.rotation.document import OldKey
 from controlplane.storage.kv.api import prefix_end
 from controlplane.storage.kv.backends import KVOptions, open_kv
 from controlplane.storage.maintenance import stored_heads
-from controlplane.storagemigration.rotation.document import OldKey
 
 __all__ = ["Found", "left_under"]
 

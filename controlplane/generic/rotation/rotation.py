@@ -27,9 +27,7 @@ from controlplane.apimachinery.server_identity import IDENTITY_NAMESPACE
 from controlplane.base.clock import Clock
 from controlplane.base.files import write_atomically
 from controlplane.client.api import APIClient
-from controlplane.storage.encryption.reading import digest_of, read_file
-from controlplane.storage.kv.backends import KVOptions
-from controlplane.storagemigration.rotation.document import (
+from controlplane.generic.rotation.document import (
     Place,
     new_key_added,
     new_key_first,
@@ -38,9 +36,11 @@ from controlplane.storagemigration.rotation.document import (
     place_of,
     rotated,
 )
-from controlplane.storagemigration.rotation.migrating import encrypted_resources, forget, migrate
-from controlplane.storagemigration.rotation.raw import Found, left_under
-from controlplane.storagemigration.rotation.servers import ASK_SECONDS, configurations
+from controlplane.generic.rotation.migrating import encrypted_resources, forget, migrate
+from controlplane.generic.rotation.raw import Found, left_under
+from controlplane.generic.rotation.servers import ASK_SECONDS, configurations
+from controlplane.storage.encryption.reading import digest_of, read_file
+from controlplane.storage.kv.backends import KVOptions
 
 __all__ = ["Rotation", "RotationFailed", "Store"]
 
