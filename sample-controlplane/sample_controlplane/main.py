@@ -4,6 +4,7 @@ sample-controlplane [flags]                  serve
 sample-controlplane explain [flags]          what would be served and run, and why (--output json)
 sample-controlplane controllers [flags]      controllers alone, against any server (--kubeconfig)
 sample-controlplane why OBJECT [flags]       what blocks an object's deletion (--kubeconfig)
+sample-controlplane rotate-keys [flags]      a new encryption key in place of the old one (--kubeconfig)
 sample-controlplane store check PATH         examine an embedded store
 sample-controlplane store backup PATH TO     copy one, also while it is served
 sample-controlplane store restore FROM PATH  put a copy back
@@ -39,6 +40,10 @@ def run(argv: list[str]) -> int:
         from controlplane.generic.why_command import why_command
 
         return why_command(argv[1:], program=f"{PROGRAM} why")
+    if argv[:1] == ["rotate-keys"]:
+        from controlplane.generic.rotate_command import rotate_command
+
+        return rotate_command(argv[1:], program=f"{PROGRAM} rotate-keys")
     if argv[:1] == ["explain"]:
         from controlplane.generic.explain import explain_command
 
