@@ -64,6 +64,7 @@ from controlplane.generic.credentials import (
 from controlplane.generic.debug import graph_route
 from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
+from controlplane.generic.storage_versions import REPORTS_HOOK, ReportsHook, reports_of
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
 from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_true
@@ -214,10 +215,11 @@ class ControlPlane:
         self.aggregator = self._aggregation(services)
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self._access = build_access(config, parts.access, parts.mirror)
+        identity, shared_store = identity_of(config, self.port), parts.kv.revision_nowait() is None
+        self._reports = reports_of(config, identity)
         self.server = self._server()
-        shared_store = parts.kv.revision_nowait() is None
         self.presence = Presence(
-            identity_of(config, self.port),
+            identity,
             config.identity,
             mirror=parts.mirror,
             client_as=self.loopback,
@@ -226,6 +228,7 @@ class ControlPlane:
             shared=shared_store,
             clock=config.clock,
             ready=self.server.ready,
+            lease_at_once=self._reports is not None,
         )
         self._roles_made = asyncio.Event()
         if parts.access.by_roles:
@@ -247,6 +250,8 @@ class ControlPlane:
             for name, hook in self.aggregator.hooks():
                 self.server.hooks.add_post_start(name, hook, by=__name__)
         self.presence.install(self.server.hooks)
+        if self._reports is not None:
+            self.server.hooks.add_post_start(REPORTS_HOOK, ReportsHook(self._reports, self.presence), by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
         if parts.access.file is not None:
             self.server.hooks.add_post_start("watch-authorization-config", self._watch_access, by=__name__)
@@ -338,6 +343,7 @@ class ControlPlane:
             ServerConfig(
                 authenticator=build_authenticator(config, parts.identities, tokens),
                 identity_headers=config.front_proxy_headers,
+                barrier=self._reports,
                 authorizer=authorizer,
                 resources=endpoints.handle,
                 discovery=discovery.handle,
@@ -425,6 +431,8 @@ class ControlPlane:
         context.start(follow, name="authorization-config")
 
     async def _make_roles(self, _context: HookContext) -> None:
+        if self._reports is not None:
+            await self._reports.completed.wait()
         await self.make_roles()
         self._roles_made.set()
 

@@ -110,6 +110,7 @@ class Server:
         return FilterConfig(
             authenticator=config.authenticator,
             identity_headers=config.identity_headers,
+            barrier=config.barrier,
             authorizer=config.authorizer,
             serves=config.serves,
             gate=self.gate,
