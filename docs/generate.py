@@ -10,7 +10,7 @@ from sample_controlplane.options import SampleOptions
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.filters.chain import FILTERS
 from controlplane.base.options.docs import markdown
-from controlplane.controllers.builtin import BUILTIN as CONTROLLERS
+from controlplane.generic.builtin import CONTROLLERS
 from controlplane.generic.config import SOURCES
 from controlplane.plugins.builtin import ORDERED
 

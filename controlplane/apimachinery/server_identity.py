@@ -15,6 +15,7 @@ import hashlib
 __all__ = [
     "COMPONENT",
     "COMPONENT_LABEL",
+    "ENCRYPTION_HASH_ANNOTATION",
     "HOSTNAME_LABEL",
     "IDENTITY_NAMESPACE",
     "IDENTITY_SELECTOR",
@@ -31,6 +32,9 @@ IDENTITY_NAMESPACE = "kube-system"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 PEER_ADDRESS_ANNOTATION = "kubernetes.io/peer-advertise-address"
 """``ip:port``, for people to read; whom to call is never taken from a lease, which users may write."""
+ENCRYPTION_HASH_ANNOTATION = "controlplane.internal/encryption-config-hash"
+"""On the identity lease: the hash of the encryption configuration that is in force, as in upstream's metric
+``apiserver_encryption_config_controller_last_config_info``."""
 
 
 def server_id(hostname: str, address: str) -> str:

@@ -29,7 +29,9 @@ from controlplane.apiserver.endpoints.calls import CallKey
 from controlplane.apiserver.filters.chain import FILTERS, Filter
 from controlplane.apiserver.identity.config import IdentityConfig
 from controlplane.apiserver.options import (
+    CONNECTIONS,
     RBAC,
+    WATCHES_PER_USER,
     WEBHOOK,
     AuthorizationOptions,
     kv_options,
@@ -44,9 +46,9 @@ from controlplane.apiserver.server.routes import Route
 from controlplane.apiserver.server.version import VersionInfo
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.client.webhook import DNS, ServiceResolver
-from controlplane.controllers import builtin as builtin_controllers
 from controlplane.controllers import garbage_collector
 from controlplane.controllers.descriptor import ControllerDescriptor
+from controlplane.generic.builtin import CONTROLLERS, built_in_controllers
 from controlplane.generic.controller_options import controller_toggle
 from controlplane.generic.options import GenericOptions, toggle_of
 from controlplane.plugins.admission.api import AdmissionPlugin
@@ -94,6 +96,7 @@ class Config:
 
     ``cert_dir``: where self-made files are kept. ``cert_file``, ``key_file``: the operator's own serving certificate.
     ``kubeconfig``: where the admin's is written, None for nowhere. ``prefix``: of all keys, ending in a slash.
+    ``encryption_config_file``: how objects are encrypted at rest; ``encryption_reload``: taken up when it changes.
     ``open_store``: opens the store, instead of what ``store`` names (which is still its name in messages).
     ``declared``: kinds declared in Python (``generic.declare``). ``sources``: who changes what is served while the
     server runs. ``calls``: who answers what is created and not kept.
@@ -106,7 +109,7 @@ class Config:
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
     ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how
     other API servers are spoken for, where API services are served at all. ``identity``: how the server is known to
-    others on its store. ``notes``: lines to show at the start.
+    others on its store. ``peer_bind``: where to listen for those, too. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -123,6 +126,8 @@ class Config:
     open_store: Callable[[], Awaitable[KV]] | None = None
     prefix: bytes = b"/registry/"
     storage_initialization_seconds: float = 60.0
+    encryption_config_file: str = ""
+    encryption_reload: bool = False
     client_ca_file: str = ""
     front_proxy_ca_file: str = ""
     front_proxy_names: tuple[str, ...] = ()
@@ -150,7 +155,7 @@ class Config:
     group_priorities: dict[str, int] = field(default_factory=lambda: dict(GROUP_PRIORITIES))
     admission: list[AdmissionPlugin] = field(default_factory=lambda: [p for p in ORDERED if p.default_on])
     admission_config_file: str = ""
-    controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(builtin_controllers.BUILTIN))
+    controllers: list[ControllerDescriptor] = field(default_factory=lambda: list(CONTROLLERS))
     run_controllers: bool = True
     filters: tuple[Filter, ...] = FILTERS
     routes: list[Route] = field(default_factory=list)
@@ -159,6 +164,9 @@ class Config:
     min_watch_seconds: float = 1800.0
     reading_requests: int = 400
     changing_requests: int = 200
+    watches_per_user: int = WATCHES_PER_USER
+    connections: int = CONNECTIONS
+    connections_per_address: int = 0
     openapi_prewarm: bool = False
     livez_grace_seconds: float = 0.0
     shutdown_delay_seconds: float = 0.0
@@ -169,6 +177,7 @@ class Config:
     notes: list[str] = field(default_factory=list)
     service_resolver: ServiceResolver = DNS
     aggregation: AggregationConfig = field(default_factory=AggregationConfig)
+    peer_bind: tuple[str, int] | None = None
     identity: IdentityConfig = field(default_factory=IdentityConfig)
     clock: Clock = field(default_factory=SystemClock)
 
@@ -244,6 +253,8 @@ def config_of(options: GenericOptions) -> Config:
         kubeconfig=Path(options.write_kubeconfig) if options.write_kubeconfig else cert_dir / "admin.conf",
         kv=kv_options(options.storage),
         prefix=f"/{options.storage.etcd_prefix.strip('/')}/".encode(),
+        encryption_config_file=options.storage.encryption_provider_config,
+        encryption_reload=options.storage.encryption_provider_config_automatic_reload,
         client_ca_file=authentication.client_ca_file,
         front_proxy_ca_file=headers.client_ca_file,
         front_proxy_names=headers.allowed_names,
@@ -268,7 +279,9 @@ def config_of(options: GenericOptions) -> Config:
         sources=[source for source in SOURCES if f"resources.{source.name}" in toggles.on],
         admission=[plugin for plugin in ORDERED if toggle_of(plugin.name) in toggles.on],
         admission_config_file=options.admission.admission_control_config_file,
-        controllers=[c for c in builtin_controllers.BUILTIN if controller_toggle(c.name) in toggles.on],
+        controllers=[
+            c for c in built_in_controllers(options.storage_migration) if controller_toggle(c.name) in toggles.on
+        ],
         run_controllers=options.controllers.enabled,
         aggregation=AggregationConfig(
             proxy_cert_file=options.aggregation.proxy_client_cert_file,
@@ -286,6 +299,9 @@ def config_of(options: GenericOptions) -> Config:
         min_watch_seconds=float(requests.min_request_timeout),
         reading_requests=requests.max_requests_inflight,
         changing_requests=requests.max_mutating_requests_inflight,
+        watches_per_user=requests.max_watches_per_user,
+        connections=requests.max_connections,
+        connections_per_address=requests.max_connections_per_address,
         openapi_prewarm=options.openapi_prewarm,
         livez_grace_seconds=requests.livez_grace_period,
         shutdown_delay_seconds=requests.shutdown_delay_duration,

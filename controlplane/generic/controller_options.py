@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from controlplane.base.options import OptionGroup, Problem, option
-from controlplane.controllers.builtin import BUILTIN
+from controlplane.generic.builtin import CONTROLLERS
 from controlplane.generic.toggles import Toggle
 
 __all__ = ["CONTROLLER_TOGGLES", "ControllerBooleans", "ControllerOptions", "controller_toggle"]
@@ -66,6 +66,9 @@ class ControllerBooleans(OptionGroup):
         None, description="flow schemas and priority levels that come with the server (default true)"
     )
     flow_control_conditions: bool | None = option(None, description="conditions of flow schemas (default true)")
+    storage_version_migrator: bool | None = option(
+        None, description="carry out storage version migrations (default true)"
+    )
 
 
 class ControllerOptions(ControllerBooleans):
@@ -79,7 +82,7 @@ class ControllerOptions(ControllerBooleans):
     def problems(self) -> Iterator[Problem]:
         if self.enabled:
             return
-        for controller in BUILTIN:
+        for controller in CONTROLLERS:
             name = _field(controller.name)
             if getattr(self, name) and not controller.in_server:
                 yield Problem(name, "needs --controllers.enabled, which is off")
@@ -96,6 +99,6 @@ def controller_toggle(name: str) -> str:
 
 CONTROLLER_TOGGLES = tuple(
     Toggle(controller_toggle(controller.name), tuple(f"resources.{gr.resource}" for gr in controller.needs))
-    for controller in BUILTIN
+    for controller in CONTROLLERS
 )
 """Each needs the resources without which it has nothing to do."""

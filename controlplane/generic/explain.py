@@ -17,9 +17,9 @@ from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
 from controlplane.base.options import Loaded
 from controlplane.base.values import dataclass
-from controlplane.controllers.builtin import BUILTIN as CONTROLLERS
 from controlplane.controllers.descriptor import ControllerDescriptor
 from controlplane.controllers.keys import ClientTrust, ControllerKeys
+from controlplane.generic.builtin import CONTROLLERS
 from controlplane.generic.command import REFUSED, UNUSABLE, load_options
 from controlplane.generic.config import CompletedConfig, Config, ConfigError, config_of
 from controlplane.generic.controller_options import controller_toggle

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from controlplane.apiserver.options import LogOptions
 from controlplane.base.options import Duration, OptionGroup, Problem, group, option
-from controlplane.controllers.builtin import BUILTIN
 from controlplane.controllers.descriptor import ControllerDescriptor
+from controlplane.generic.builtin import CONTROLLERS, built_in_controllers
 from controlplane.generic.controller_options import ControllerBooleans, controller_toggle
 from controlplane.reconcile.leader import ElectionTimes
+from controlplane.storagemigration.settings import MigrationOptions
 
 __all__ = ["ElectionOptions", "ManagerOptions", "SigningOptions"]
 
@@ -107,12 +108,13 @@ class ManagerOptions(OptionGroup):
     election: ElectionOptions = group(ElectionOptions)
     signing: SigningOptions = group(SigningOptions)
     controllers: ControllerBooleans = group(ControllerBooleans)
+    storage_migration: MigrationOptions = group(MigrationOptions)
     logs: LogOptions = group(LogOptions)
 
     def problems(self) -> Iterator[Problem]:
         if not self.kubeconfig:
             yield Problem("kubeconfig", "must be given")
-        for descriptor in BUILTIN:
+        for descriptor in CONTROLLERS:
             path = controller_toggle(descriptor.name)
             asked: bool | None = getattr(self.controllers, path.partition(".")[2])
             if asked and descriptor.in_server:
@@ -125,7 +127,7 @@ class ManagerOptions(OptionGroup):
         """The controllers that are to run, if the server has what they need."""
         return [
             descriptor
-            for descriptor in BUILTIN
+            for descriptor in built_in_controllers(self.storage_migration)
             if not descriptor.in_server
             and getattr(self.controllers, controller_toggle(descriptor.name).partition(".")[2]) is not False
         ]

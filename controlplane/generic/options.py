@@ -36,6 +36,7 @@ from controlplane.generic.runtime_config import RuntimeConfig, runtime_config_pr
 from controlplane.generic.toggles import Resolved, Toggle, resolve, toggle_problems
 from controlplane.plugins.admission.api import AdmissionPlugin
 from controlplane.plugins.builtin import ORDERED
+from controlplane.storagemigration.settings import MigrationOptions
 
 __all__ = ["TOGGLES", "AdmissionOptions", "ControllerOptions", "GenericOptions", "ResourceOptions", "toggle_of"]
 
@@ -225,6 +226,7 @@ class GenericOptions(OptionGroup):
     resources: ResourceOptions = group(ResourceOptions)
     admission: AdmissionOptions = group(AdmissionOptions)
     controllers: ControllerOptions = group(ControllerOptions)
+    storage_migration: MigrationOptions = group(MigrationOptions)
     logs: LogOptions = group(LogOptions)
     runtime_config: Mapping[str, str] = option(
         {},

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controlplane.aggregator.aggregator import Aggregator
 from controlplane.apimachinery.identity import GroupVersion, Obj
@@ -27,9 +28,10 @@ from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.identity.presence import Presence
+from controlplane.apiserver.identity.records import PeerRecords
 from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.registry.settings import RegistrySettings
-from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
+from controlplane.apiserver.registry.sources import HookedSource, Source, SourceKind, SourceServices
 from controlplane.apiserver.registry.table import TableHolder, build_table
 from controlplane.apiserver.server.config import ServerConfig
 from controlplane.apiserver.server.health import HealthCheck
@@ -62,6 +64,8 @@ from controlplane.generic.credentials import (
     write_admin_kubeconfig,
 )
 from controlplane.generic.debug import graph_route
+from controlplane.generic.encryption import add_encryption, open_encryption
+from controlplane.generic.hooks import done, names_of_what_is_done
 from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.generic.storage_versions import REPORTS_HOOK, ReportsHook, reports_of
@@ -74,6 +78,10 @@ from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.errors import StorageError
 from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import open_kv
+from controlplane.storage.transform import IDENTITY
+
+if TYPE_CHECKING:
+    from controlplane.storage.encryption.encryption import Encryption
 
 __all__ = ["ControlPlane", "PreparedControlPlane", "RunningControlPlane", "StartError", "open_plane"]
 
@@ -102,13 +110,14 @@ class _Parts:
     """What ``open_plane`` has opened. ``thread``: for files. ``admission``: plugins' configurations, by name.
     ``access``: who decides."""
 
-    listening: socket.socket
+    listening: Sequence[socket.socket]
     kv: KV
     mirror: Mirror
     identities: Identities
     thread: ThreadPoolExecutor
     admission: Mapping[str, Obj]
     access: ReadAccess
+    encryption: Encryption | None
     failed: asyncio.Future[BaseException]
 
 
@@ -137,8 +146,11 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
 
 async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     loop = asyncio.get_running_loop()
-    listening = bind(config.host, config.port)
-    stack.callback(listening.close)
+    listening = [bind(config.host, config.port)]
+    if config.peer_bind is not None:
+        listening.append(bind(*config.peer_bind, flags="--peer-bind-address"))
+    for one in listening:
+        stack.callback(one.close)
     thread = ThreadPoolExecutor(1, thread_name_prefix="files")
     stack.callback(thread.shutdown)
     reading = loop.run_in_executor(thread, read_identities, config)  # while the store is opened
@@ -154,11 +166,15 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     access = await loop.run_in_executor(thread, read_access, config)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)
+    encryption = await open_encryption(config, listening[0].getsockname()[1])
+    if encryption is not None:
+        stack.push_async_callback(encryption.close)
     failed: asyncio.Future[BaseException] = loop.create_future()
     mirror = Mirror(
         kv,
         prefix=config.prefix,
         clock=config.clock,
+        transformer=encryption or IDENTITY,
         freeze=config.whole_process,
         on_failure=lambda error: None if failed.done() else failed.set_result(error),
     )
@@ -178,6 +194,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
         thread=thread,
         admission=admission,
         access=access,
+        encryption=encryption,
         failed=failed,
     )
 
@@ -193,7 +210,7 @@ class ControlPlane:
     def __init__(self, config: CompletedConfig, parts: _Parts) -> None:
         self.config, self._parts = config, parts
         self.mirror, self.kv = parts.mirror, parts.kv
-        self.port: int = parts.listening.getsockname()[1]
+        self.port: int = parts.listening[0].getsockname()[1]
         self.url = server_url(config, self.port)
         kinds = [SourceKind(resource) for resource in config.resources]
         kinds += [SourceKind(version, kind.conversion) for kind in config.declared for version in kind.versions]
@@ -204,23 +221,26 @@ class ControlPlane:
         )
         self.tables = TableHolder(table, complete=True)
         self.webhooks = WebhookTransport(resolver=config.service_resolver)
+        identity, shared_store = identity_of(config, self.port), parts.kv.revision_nowait() is None
+        records = PeerRecords(parts.mirror, identity.id)
         services = SourceServices(
             mirror=parts.mirror,
             tables=self.tables,
             registry=RegistrySettings(clock=config.clock, garbage_collection=config.garbage_collection),
             webhooks=self.webhooks,
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
+            peers=records,
         )
         self._sources: list[Source] = [source.start(services) for source in config.sources]
         self.aggregator = self._aggregation(services)
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self._access = build_access(config, parts.access, parts.mirror)
-        identity, shared_store = identity_of(config, self.port), parts.kv.revision_nowait() is None
         self._reports = reports_of(config, identity)
         self.server = self._server()
         self.presence = Presence(
             identity,
             config.identity,
+            records=records,
             mirror=parts.mirror,
             client_as=self.loopback,
             user=SERVER_USER,
@@ -231,6 +251,8 @@ class ControlPlane:
             lease_at_once=self._reports is not None,
         )
         self._roles_made = asyncio.Event()
+        for name in names_of_what_is_done(config):
+            self.server.hooks.add_post_start(name, done, by=__name__)
         if parts.access.by_roles:
             self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
         else:
@@ -245,10 +267,16 @@ class ControlPlane:
         )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
+        for name, hook in self._controllers.hooks():
+            self.server.hooks.add_post_start(name, hook, by=__name__)
         if self.aggregator is not None:
             self.server.add_live_check(self.aggregator.check())
             for name, hook in self.aggregator.hooks():
                 self.server.hooks.add_post_start(name, hook, by=__name__)
+        for source in self._sources:
+            if isinstance(source, HookedSource):
+                for name, source_hook in source.hooks():
+                    self.server.hooks.add_post_start(name, source_hook, by=type(source).__module__)
         self.presence.install(self.server.hooks)
         if self._reports is not None:
             self.server.hooks.add_post_start(REPORTS_HOOK, ReportsHook(self._reports, self.presence), by=__name__)
@@ -258,6 +286,7 @@ class ControlPlane:
         if config.openapi_prewarm:
             self.server.hooks.add_post_start("openapi-prewarm", self._prewarm_openapi, by=__name__)
         self.server.hooks.add_post_start("watch-certificates", self._watch_certificates, by=__name__)
+        add_encryption(self.server, config, parts.encryption)
         if self.remote_tokens.follows_file:
             self.server.hooks.add_post_start(
                 "start-authentication-config-controller", self._follow_authentication, by=__name__
@@ -273,11 +302,11 @@ class ControlPlane:
 
     async def close_sources(self) -> None:
         """Stop what follows the store: indexes, and what changes the table. Idempotent."""
-        self.presence.close()
         self._access.index.close()
         self._admission.close()
         while self._sources:
             await self._sources.pop().close()
+        self.presence.close()
         if self.aggregator is not None:
             await self.aggregator.close()
 
@@ -361,6 +390,9 @@ class ControlPlane:
                 request_seconds=config.request_seconds,
                 reading_requests=config.reading_requests,
                 changing_requests=config.changing_requests,
+                watches_per_user=config.watches_per_user,
+                connections=config.connections,
+                connections_per_address=config.connections_per_address,
                 livez_grace_seconds=config.livez_grace_seconds,
                 shutdown_delay_seconds=config.shutdown_delay_seconds,
                 shutdown_send_retry_after=config.shutdown_send_retry_after,
@@ -410,9 +442,10 @@ class ControlPlane:
         if remote is not None:
             return remote.has(info.resource)
         served = self.tables.current.lookup(info.group, info.version, info.resource)
-        return served is not None and (
-            not info.subresource or served.resource.subresource(info.subresource) is not None
-        )
+        if served is not None and (not info.subresource or served.resource.subresource(info.subresource) is not None):
+            return True
+        elsewhere = self.tables.current.elsewhere
+        return elsewhere is not None and elsewhere.serves(info)
 
     async def make_roles(self) -> None:
         """Make the roles and bindings that every server has, where they are missing or lack something; nothing where
@@ -488,7 +521,7 @@ class PreparedControlPlane:
             StartError: the kubeconfig cannot be written. ServerFailed: a task of the server's own has failed.
         """
         plane, loop = self._plane, asyncio.get_running_loop()
-        async with self._server.serving(self._parts.listening):
+        async with self._server.serving(*self._parts.listening):
             try:
                 written = await loop.run_in_executor(
                     self._parts.thread,

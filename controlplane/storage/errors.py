@@ -11,6 +11,7 @@ from collections.abc import Sequence
 __all__ = [
     "Compacted",
     "ConversionFailed",
+    "EncryptionFailed",
     "FutureRevision",
     "KeyExists",
     "KeyNotFound",
@@ -105,6 +106,10 @@ class Unreadable(StorageError):
 
 class ConversionFailed(StorageError):
     """Somebody else has to bring an object into another version, and did not; nothing is wrong with what is stored."""
+
+
+class EncryptionFailed(StorageError):
+    """A value cannot be encrypted now, since who has the key does not give one; nothing was written."""
 
 
 class UnreadableList(Unreadable):

@@ -49,7 +49,7 @@ FILLING = frozenset(
     )
 )
 """The controllers that put objects into every namespace, or beside them. A plane for tests goes without: what is there
-is the test's. Whoever wants them sets ``config.controllers`` to ``controllers.builtin.BUILTIN``."""
+is the test's. Whoever wants them sets ``config.controllers`` to ``generic.builtin.CONTROLLERS``."""
 
 _REGISTERED_AT_START = b'"kube-aggregator.kubernetes.io/automanaged":"onstart"'
 START_SECONDS = 30.0

@@ -12,11 +12,15 @@ sample-controlplane store restore FROM PATH  put a copy back
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from controlplane.generic.command import serve_command
 from sample_controlplane.options import SampleOptions
 
-__all__ = ["main", "run"]
+if TYPE_CHECKING:
+    from controlplane.generic.config import Config
+
+__all__ = ["configure", "main", "run"]
 
 PROGRAM = "sample-controlplane"
 
@@ -39,7 +43,23 @@ def run(argv: list[str]) -> int:
         from controlplane.generic.explain import explain_command
 
         return explain_command(SampleOptions, argv[1:], program=f"{PROGRAM} explain", usage=__doc__ or "")
-    return serve_command(SampleOptions, argv, program=PROGRAM, usage=__doc__ or "")
+    return serve_command(SampleOptions, argv, program=PROGRAM, configure=configure, usage=__doc__ or "")
+
+
+def configure(options: SampleOptions) -> Config:
+    """The generic control plane, with the peer proxy where it is asked for.
+
+    Raises:
+        ConfigError: it lacks a file.
+    """
+    from controlplane.generic.config import config_of
+
+    config = config_of(options)
+    if options.peer_proxy.on:
+        from controlplane.generic.peers import add_peer_proxy  # late: most servers have no peers
+
+        add_peer_proxy(config, options.peer_proxy)
+    return config
 
 
 def main() -> None:

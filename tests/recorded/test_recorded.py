@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.controllers.builtin import BUILTIN
+from controlplane.generic.builtin import CONTROLLERS
 from controlplane.generic.config import Config
 from controlplane.testing.planes import ThreadedPlane, plane_in_thread
 from tests.etcd_fixture import etcd_server
@@ -34,7 +34,7 @@ def recorded_plane(directory: Path, *, controllers: bool, store: str = "memory:"
 
     def configure(config: Config) -> None:
         config.run_controllers = controllers
-        config.controllers = list(BUILTIN)
+        config.controllers = list(CONTROLLERS)
 
     with plane_in_thread(directory, store=store, configure=configure) as running:
         yield running

@@ -31,8 +31,8 @@ class Presence:
     ``record``: what is kept, None where it is not.
 
     Args:
-        config: what to write. ``keep_lease`` False: leases are not served. ``shared``: other servers may be on the
-            store; where none can be, there is no record.
+        records: followed until ``close``. config: what to write. ``keep_lease`` False: leases are not served.
+            ``shared``: other servers may be on the store; where none can be, there is no record.
         ready: waits until the server is ready. ``lease_at_once``: do not wait for that with the lease.
     """
 
@@ -41,6 +41,7 @@ class Presence:
         server: ServerIdentity,
         config: IdentityConfig,
         *,
+        records: PeerRecords,
         mirror: Mirror,
         client_as: Callable[[UserInfo], APIClient],
         user: UserInfo,
@@ -51,7 +52,7 @@ class Presence:
         lease_at_once: bool = False,
     ) -> None:
         self.server, self._ready, self._lease_at_once = server, ready, lease_at_once
-        self.records = PeerRecords(mirror, server.id)
+        self.records = records
         self.lease = self.record = None
         if config.lease and keep_lease:
             self.lease = IdentityLease(

@@ -38,7 +38,24 @@ class StorageOptions(OptionGroup):
         description="how long the past stays readable before it is compacted; 0 leaves compaction on etcd to others",
     )
 
+    encryption_provider_config: str = option(
+        "",
+        flag="encryption-provider-config",
+        description="file with an EncryptionConfiguration (apiserver.config.k8s.io/v1): which resources are stored "
+        "encrypted, and by which keys",
+    )
+    encryption_provider_config_automatic_reload: bool = option(
+        False,
+        flag="encryption-provider-config-automatic-reload",
+        description="take up changes of --encryption-provider-config while the server runs",
+    )
+
     def problems(self) -> Iterator[Problem]:
+        if self.encryption_provider_config_automatic_reload and not self.encryption_provider_config:
+            yield Problem(
+                "encryption_provider_config_automatic_reload",
+                "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config",
+            )
         if self.etcd_servers_overrides:
             yield Problem(
                 "etcd_servers_overrides",

@@ -51,6 +51,7 @@ class Server:
         self.gate = DrainGate()
         self._live: list[HealthCheck] = list(config.live_checks)
         self._ready: list[HealthCheck] = list(config.ready_checks)
+        self._not_live: list[HealthCheck] = []
         self._router: Router | None = None
         self.prepared = False
         self.handler: Handler = build_chain(self._route, self._filter_config(), config.filters)
@@ -68,6 +69,11 @@ class Server:
         self._not_prepared(check.name)
         self._live.append(check)
 
+    def add_health_check(self, check: HealthCheck) -> None:
+        """A check of ``/healthz`` and ``/readyz``, for what a restart does not mend; raises as ``add_live_check``."""
+        self._not_prepared(check.name)
+        self._not_live.append(check)
+
     def add_ready_check(self, check: HealthCheck) -> None:
         """A check of ``/readyz`` alone; raises as ``add_live_check``."""
         self._not_prepared(check.name)
@@ -76,7 +82,7 @@ class Server:
     async def ready(self) -> None:
         """Wait until the server is ready: hooks have finished, all checks pass (those are asked again and again)."""
         await self.hooks.finished()
-        while any(check.probe() is not None for check in (*self._live, *self._ready)):
+        while any(check.probe() is not None for check in (*self._live, *self._not_live, *self._ready)):
             await self.config.clock.sleep(_READY_POLL_SECONDS)
 
     def prepare(self) -> PreparedServer:
@@ -95,9 +101,9 @@ class Server:
             elsewhere=config.elsewhere,
         )
 
-    def health_checks(self) -> tuple[list[HealthCheck], list[HealthCheck]]:
-        """Checks of every endpoint, and those of readiness alone."""
-        return [PING, LOG, *self._live], list(self._ready)
+    def health_checks(self) -> tuple[list[HealthCheck], list[HealthCheck], list[HealthCheck]]:
+        """Checks of every endpoint, those of all but ``/livez``, and those of readiness alone."""
+        return [PING, LOG, *self._live], list(self._not_live), list(self._ready)
 
     def _route(self, request: Request) -> Awaitable[Response]:
         router = self._router
@@ -117,6 +123,7 @@ class Server:
             request_seconds=config.request_seconds,
             reading=config.reading_requests,
             changing=config.changing_requests,
+            watches_per_user=config.watches_per_user,
             send_retry_after=config.shutdown_send_retry_after,
             hsts_directives=config.hsts_directives,
             cors_origins=config.cors_origins,
@@ -161,7 +168,7 @@ class PreparedServer:
             await stop.wait()
 
     @asynccontextmanager
-    async def serving(self, listening: socket.socket) -> AsyncIterator[Listener]:
+    async def serving(self, *listening: socket.socket) -> AsyncIterator[Listener]:
         """Serve inside the block; leaving it shuts down in order. A failing hook interrupts the block.
 
         Raises:
@@ -172,7 +179,11 @@ class PreparedServer:
             listening,
             server.handler,
             ListenerConfig(
-                tls=server.config.tls, body_limit_bytes=server.config.body_limit_bytes, clock=server.config.clock
+                tls=server.config.tls,
+                body_limit_bytes=server.config.body_limit_bytes,
+                most_connections=server.config.connections,
+                most_per_address=server.config.connections_per_address,
+                clock=server.config.clock,
             ),
         )
         failure: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
@@ -224,7 +235,7 @@ class PreparedServer:
 
     def _health_endpoints(self) -> list[HealthEndpoint]:
         server = self._server
-        everywhere, ready_only = server.health_checks()
+        everywhere, not_live, ready_only = server.health_checks()
         hooks = server.hooks.checks()
         grace, clock = server.config.livez_grace_seconds, server.config.clock
         shutdown = HealthCheck(
@@ -235,11 +246,11 @@ class PreparedServer:
             return clock.monotonic() < self._began + grace
 
         return [
-            HealthEndpoint("healthz", [*everywhere, *hooks]),
+            HealthEndpoint("healthz", [*everywhere, *not_live, *hooks]),
             HealthEndpoint("livez", [*everywhere, *(delayed(hook, in_grace) for hook in hooks)]),
             HealthEndpoint(
                 "readyz",
-                [*everywhere, *ready_only, *hooks, shutdown],
+                [*everywhere, *not_live, *ready_only, *hooks, shutdown],
                 on_healthy=server.lifecycle.has_been_ready.reach,
             ),
         ]

@@ -39,16 +39,28 @@ BLOCKS_REMEMBERED: Final = 64
 MIN_SECONDS: Final = 0.001
 
 
+UNIX: Final = "unix:"
+UNIX_AUTHORITY: Final = "localhost"
+
+
 class Channel:
-    """One server, ``target`` (``host:port``, an IPv6 host in brackets).
+    """One server, ``target``: ``host:port``, an IPv6 host in brackets, or ``unix:`` and the path of a socket (after an
+    ``@``, a name in Linux' abstract namespace).
 
     Args:
         context: TLS to speak, made for clients and offering ``h2``; None: none.
     """
 
     def __init__(self, target: str, context: ssl.SSLContext | None, keepalive: Keepalive = KEEPALIVE) -> None:
-        host, _, port = target.rpartition(":")
-        self._target, self._host, self._port, self._context = target, host.strip("[]"), int(port), context
+        self._target, self._context = target, context
+        self._socket = ""
+        if target.startswith(UNIX):
+            path = target.removeprefix(UNIX)
+            self._socket = "\0" + path[1:] if path.startswith("@") else path
+            self._host, self._port, self._authority = UNIX_AUTHORITY, 0, UNIX_AUTHORITY
+        else:
+            host, _, port = target.rpartition(":")
+            self._host, self._port, self._authority = host.strip("[]"), int(port), target
         self._keepalive = keepalive
         self._scheme = "https" if context else "http"
         self._owner = Owner("grpc.channel")
@@ -94,7 +106,7 @@ class Channel:
             RpcError: no connection.
         """
         connection = self._current or await self._connected(seconds)
-        return connection.stream(request_block(self._scheme, self._target, path, "", metadata))
+        return connection.stream(request_block(self._scheme, self._authority, path, "", metadata))
 
     async def close(self) -> None:
         """Fail what is under way and disconnect. Idempotent."""
@@ -106,7 +118,7 @@ class Channel:
             await connection.close(self._failure)
 
     def _block(self, path: str, seconds: float) -> bytes:
-        block = request_block(self._scheme, self._target, path, timeout_text(seconds))
+        block = request_block(self._scheme, self._authority, path, timeout_text(seconds))
         if len(self._blocks) >= BLOCKS_REMEMBERED:
             self._blocks.clear()
         self._blocks[path, seconds] = block
@@ -155,13 +167,7 @@ class Channel:
 
     async def _attempt(self) -> Connection:
         async with asyncio.timeout(CONNECT_SECONDS):
-            _, connection = await asyncio.get_running_loop().create_connection(
-                lambda: Connection(self._left, self._keepalive),
-                self._host,
-                self._port,
-                ssl=self._context,
-                server_hostname=self._host if self._context else None,
-            )
+            connection = await self._connection()
             self._connections.add(connection)
             connection.closed.add_done_callback(lambda _: self._connections.discard(connection))
             try:
@@ -171,6 +177,22 @@ class Channel:
                 await connection.close("it was not ready in time")
                 raise
             return connection
+
+    async def _connection(self) -> Connection:
+        loop, name = asyncio.get_running_loop(), self._host if self._context else None
+
+        def made() -> Connection:
+            return Connection(self._left, self._keepalive)
+
+        if self._socket:
+            _, connection = await loop.create_unix_connection(
+                made, self._socket, ssl=self._context, server_hostname=name
+            )
+        else:
+            _, connection = await loop.create_connection(
+                made, self._host, self._port, ssl=self._context, server_hostname=name
+            )
+        return connection
 
     def _left(self, connection: Connection, why: str) -> None:
         """No further call begins on a connection: make another."""

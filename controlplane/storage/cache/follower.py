@@ -130,6 +130,8 @@ class Follower:
         while True:
             page = await self._kv.range(start, end, revision=revision, limit=LOAD_PAGE)
             revision = revision or page.revision
+            if fetching := self._image.intake.fetch(page.items):
+                await fetching
             for kv in page.items:
                 draft.add(kv)
                 if slices.due():
@@ -141,6 +143,8 @@ class Follower:
     async def _apply(self, batch: WatchBatch) -> None:
         """Apply a batch, giving way between revisions if it takes long."""
         image = self._image
+        if fetching := image.intake.fetch(event.kv for event in batch.events):
+            await fetching
         until = perf_counter() + SLICE_SECONDS
         last = 0
         for event in batch.events:

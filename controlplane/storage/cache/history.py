@@ -46,6 +46,8 @@ class History:
                 await self._mark()
             async for batch in watch:
                 changes: list[Change] = []
+                if fetching := self._intake.fetch(kv for event in batch.events for kv in (event.kv, event.prev)):
+                    await fetching
                 for event in batch.events:
                     if event.key.startswith(collection.prefix):
                         entry = self._intake.read(event.kv) if event.kv is not None else None
@@ -66,6 +68,8 @@ class History:
         """
         HISTORY_READS.labels_cached(("list",)).inc()
         result = await self._kv.range(start, end, revision=revision, limit=limit)
+        if fetching := self._intake.fetch(result.items):
+            await fetching
         slices = Slices()
         entries: list[Entry] = []
         for kv in result.items:

@@ -6,10 +6,13 @@ read poisons its own entry and raises nothing. Bytes that we have encoded oursel
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Iterable
+
 import orjson
 
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.codec.objects import splice_revision, strip_revision
+from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.entry import RAW, SPLICED, Entry, Origin, origin_of, poisoned
 from controlplane.storage.errors import Unreadable
 from controlplane.storage.kv.api import KeyValue
@@ -19,6 +22,7 @@ __all__ = ["Intake"]
 
 _METADATA = b'"metadata":{'
 _PROTOBUF = b"k8s\x00"
+_NOT_TRANSFORMABLE = "data from the storage is not transformable"
 _HEADS_REMEMBERED = 4096
 _OURS_REMEMBERED = 1024
 """Values under way; over this many at once the rest are simply checked."""
@@ -63,11 +67,40 @@ class Intake:
         if entry.origin is RAW:
             entry.data, entry.origin = self._read(entry.key, entry.data, entry.mod_revision)
 
+    def read_of(self, collection: Collection, entry: Entry) -> None:
+        """Make an entry of a collection ready (or poisoned), if it is unread, and count it so."""
+        if entry.origin.unread:
+            self.read_in_place(entry)
+            collection.raw -= 1
+            collection.poisoned += bool(entry.origin.poison)
+
+    def reread_in_place(self, entry: Entry) -> bool:
+        """Try again to decrypt an entry that could not be; whether it is ready now."""
+        if not entry.origin.poison.startswith(_NOT_TRANSFORMABLE):
+            return False
+        data, origin = self._read(entry.key, entry.data, entry.mod_revision)
+        if origin.poison:
+            return False
+        entry.data, entry.origin = data, origin
+        return True
+
+    def is_stale(self, entry: Entry) -> bool:
+        """Whether an entry is stored otherwise than it would be now: in another layout, or under another key."""
+        origin = entry.origin
+        return origin.stale or origin.key_id != self._transformer.write_key_id(entry.key)
+
+    def fetch(self, values: Iterable[KeyValue | None]) -> Awaitable[None] | None:
+        """Get what is needed to read these values, if somebody else has it; None: nothing is missing."""
+        if not self._transformer.remote:
+            return None
+        return self._transformer.fetch(kv.value for kv in values if kv is not None)
+
     def written(self, key: bytes, plain: bytes, revision: int, create_revision: int) -> Entry:
         """The entry of plain bytes that we have just encoded and stored."""
         data = self.data_of(plain, revision)
         api_version, kind = self._head(data)
-        return Entry(key, data, revision, create_revision, origin_of(api_version, kind, "", False))
+        key_id = self._transformer.write_key_id(key)
+        return Entry(key, data, revision, create_revision, origin_of(api_version, kind, key_id, False))
 
     def data_of(self, plain: bytes, revision: int) -> bytes:
         """What an entry of these plain bytes, encoded by us, has as its data."""
@@ -94,7 +127,7 @@ class Intake:
             api_version, kind = self._head(data)
         except Unreadable as unreadable:
             self.decode_errors += 1
-            return value, poisoned(f"data from the storage is not transformable revision={revision}: {unreadable.why}")
+            return value, poisoned(f"{_NOT_TRANSFORMABLE} revision={revision}: {unreadable.why}")
         except MalformedJSON as malformed:
             self.decode_errors += 1
             why = "protobuf values are not supported, store JSON" if value.startswith(_PROTOBUF) else str(malformed)

@@ -31,6 +31,7 @@ from controlplane.storage.cache.image import Budgets, Image
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.metrics import RESOURCE_VERSION, WATCHERS
 from controlplane.storage.cache.remote import Flights
+from controlplane.storage.cache.rereading import Rereading
 from controlplane.storage.cache.ring import Change
 from controlplane.storage.cache.selection import Selection
 from controlplane.storage.cache.slices import Slices
@@ -99,6 +100,8 @@ class Mirror:
         self.kv, self.prefix, self.clock = kv, prefix, clock or SystemClock()
         self.intake = Intake(transformer)
         self.image = Image(self.intake, prefix, budgets or Budgets())
+        self._rereading = Rereading(self.image, self._readable)
+        transformer.attach(self._rereading)
         if isinstance(kv, CountsRequests):
             kv.name_keys_by(self.image.collections.name_of)
         self.waiters = Waiters()
@@ -133,6 +136,7 @@ class Mirror:
         self._owner.start(self.consistency.help_along(), name="help")
         self._owner.start(self._beat(), name="heartbeat")
         await self._loaded.wait()
+        self._rereading.start(self._owner)
 
     async def close(self) -> None:
         """End all watches and stop. Idempotent. The KV stays open."""
@@ -193,8 +197,13 @@ class Mirror:
         return stop
 
     def entries(self, resource: Resource) -> list[Entry]:
-        """The entries of a resource now, ascending by key."""
-        return self.scan(self._collection(resource).prefix)
+        """The entries of a resource now, ascending by key, none of them raw."""
+        collection = self._collection(resource)
+        entries = self.scan(collection.prefix)
+        if collection.raw:
+            for entry in entries:
+                self.intake.read_of(collection, entry)
+        return entries
 
     def end_watches(self, resource: Resource | None = None) -> None:
         """End all watches, or those of one resource; what is pending is written first."""
@@ -205,7 +214,9 @@ class Mirror:
 
     def _collection(self, resource: Resource) -> Collection:
         prefix = self.prefix + resource.key_prefix.encode() + b"/"
-        return self.image.collect(resource.group, resource.plural, prefix, volatile=resource.volatile)
+        # by its stored group, so that resources that share objects have one name
+        group = resource.group if resource.stored_group is None else resource.stored_group
+        return self.image.collect(group, resource.plural, prefix, volatile=resource.volatile)
 
     def statistics(self) -> MirrorStatistics:
         image = self.image
@@ -269,6 +280,12 @@ class Mirror:
             observer.step()
         self.waiters.advance(revision)
         self._loaded.set()
+
+    def _readable(self) -> None:
+        """Entries have become readable that were not: observers look at everything again."""
+        for observer in self._observers:
+            observer.replaced()
+            observer.step()
 
     def _replaced(self) -> None:
         self.horizon = self.image.revision

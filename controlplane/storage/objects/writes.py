@@ -63,7 +63,7 @@ class Writer:
         while True:
             state, entry, new = await self._judged(key, state, mutate, version)
             plain = b"" if isinstance(new, Keep) else await self._encoded(new) if is_remote else self._encode(new)
-            if isinstance(new, Keep) or (not entry.origin.stale and self._encoded_as(entry, plain)):
+            if isinstance(new, Keep) or (not self._mirror.intake.is_stale(entry) and self._encoded_as(entry, plain)):
                 if state.current:
                     return entry
                 stored = await self._stored(key)
@@ -74,7 +74,7 @@ class Writer:
             plain, result = await self._put(key, plain, new, expect=entry.mod_revision, ttl_seconds=ttl_seconds)
             if result.succeeded:
                 return self._written(key, plain, result.revision, entry.create_revision)
-            state = self._returned(result)
+            state = await self._returned(result)
 
     async def delete(self, key: bytes, check: Callable[[Obj, StoredEntry], Awaitable[None]], *, version: str) -> Entry:
         """See ``storage.api.Storage.delete``."""
@@ -84,7 +84,7 @@ class Writer:
             result = await self._mirror.kv.delete(key, expect=entry.mod_revision)
             if result.succeeded:
                 return entry.at_revision(result.revision)
-            state = self._returned(result)
+            state = await self._returned(result)
 
     async def _judged(
         self, key: bytes, state: _State, judge: Callable[[Obj, StoredEntry], Awaitable[T]], version: str
@@ -125,9 +125,11 @@ class Writer:
         entries, _, _ = await self._mirror.history.page(key, b"", 0, 1)
         return _State(entries[0] if entries else None, current=True)
 
-    def _returned(self, result: TxnResult) -> _State:
+    async def _returned(self, result: TxnResult) -> _State:
         """The state that a refused transaction found."""
         current = result.current
+        if fetching := self._mirror.intake.fetch((current,)):
+            await fetching
         return _State(None if current is None else self._mirror.intake.read(current), current=True)
 
     def _written(self, key: bytes, plain: bytes, revision: int, create_revision: int) -> Entry:

@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.options import AuthorizationOptions
-from controlplane.controllers.builtin import BUILTIN as CONTROLLERS
+from controlplane.generic.builtin import CONTROLLERS
 from controlplane.generic.config import SOURCES, config_of
 from controlplane.generic.controller_options import ControllerOptions, controller_toggle
 from controlplane.generic.options import TOGGLES, GenericOptions, ResourceOptions

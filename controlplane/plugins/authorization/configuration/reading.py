@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from controlplane.apimachinery.codec import yaml
+from controlplane.apimachinery.codec.parts import ConfigurationError, Part, read_document
 from controlplane.apimachinery.validation.field import (
     FieldError,
     duplicate,
@@ -18,7 +18,6 @@ from controlplane.apimachinery.validation.field import (
     too_many,
 )
 from controlplane.apimachinery.validation.names import dns1123_subdomain
-from controlplane.apiserver.authentication.jwt.reading import ConfigurationError, Part
 from controlplane.base.options import format_duration, parse_duration
 from controlplane.plugins.authorization.webhook.config import AuthorizerConfig, WebhookConfig
 
@@ -52,19 +51,7 @@ def read_authorizers(file: str, known: Sequence[str]) -> ReadAuthorizers:
 
 
 def _read(content: bytes, known: Sequence[str]) -> tuple[AuthorizerConfig, ...]:
-    try:
-        value, repeated = yaml.loads_strict(content)
-    except ValueError as error:
-        raise ConfigurationError(f"not YAML or JSON: {error}") from error
-    if repeated:
-        raise ConfigurationError("; ".join(repeated))
-    whole = Part(value, "")
-    kind, api_version = whole.text("kind"), whole.text("apiVersion")
-    versions = [f"{GROUP}/{version}" for version in VERSIONS]
-    if kind != KIND or api_version not in versions:
-        raise ConfigurationError(
-            f"is {kind or 'no kind'} of {api_version or 'no apiVersion'}, must be {KIND} of {' or '.join(versions)}"
-        )
+    whole = read_document(content, KIND, [f"{GROUP}/{version}" for version in VERSIONS])
     errors: list[FieldError] = []
     authorizers: list[AuthorizerConfig] = []
     parts = whole.parts("authorizers")

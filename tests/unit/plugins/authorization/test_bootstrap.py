@@ -12,8 +12,8 @@ from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
 from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
 from controlplane.apis.rbac.rolebindings import ROLE_BINDINGS
 from controlplane.apis.rbac.roles import ROLES
-from controlplane.controllers.builtin import BUILTIN as CONTROLLERS
 from controlplane.controllers.descriptor import DISCOVERY_RULES, ControllerDescriptor
+from controlplane.generic.builtin import CONTROLLERS
 from controlplane.plugins.authorization.bootstrap.controllers import CONTROLLER_RULES
 from controlplane.plugins.authorization.bootstrap.merge import merged_binding, merged_role, refers_elsewhere
 from controlplane.plugins.authorization.bootstrap.policy import AUTOUPDATE, Binding, Role, group, rule, user

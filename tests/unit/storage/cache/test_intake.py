@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from controlplane.apimachinery.codec.json import loads
@@ -9,7 +11,7 @@ from controlplane.storage.cache.entry import RAW, SPLICED
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.errors import Unreadable
 from controlplane.storage.kv.api import KeyValue
-from controlplane.storage.transform import IDENTITY, Plain
+from controlplane.storage.transform import IDENTITY, Plain, TransformedStore, Transformer
 
 KEY = b"/registry/configmaps/default/a"
 
@@ -84,8 +86,17 @@ def test_what_cannot_be_read_poisons_its_entry(value: bytes, why: str) -> None:
     assert why in poison
 
 
-class _Reversing:
+class _Reversing(Transformer):
     """Stores bytes backwards; the old key's values begin with ``old:``."""
+
+    remote = False
+
+    def attach(self, store: TransformedStore) -> None: ...
+
+    def write_key_id(self, key: bytes) -> str:
+        return "new"
+
+    def fetch(self, stored: Iterable[bytes]) -> None: ...
 
     def to_storage(self, key: bytes, plain: bytes) -> bytes:
         return b"new:" + plain[::-1]
@@ -94,7 +105,7 @@ class _Reversing:
         name, _, text = stored.partition(b":")
         if name not in (b"old", b"new"):
             raise Unreadable(key, f"no such key {name!r}")
-        return Plain(text[::-1], key_id=name.decode(), stale=name == b"old")
+        return Plain(text[::-1], key_id=name.decode())
 
 
 def test_a_transformer_says_key_and_staleness() -> None:
@@ -102,8 +113,8 @@ def test_a_transformer_says_key_and_staleness() -> None:
     plain = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}'
     old = intake.read(KeyValue(KEY, b"old:" + plain[::-1], 1, 2))
     new = intake.read(KeyValue(KEY, intake.to_storage(KEY, plain), 1, 3))
-    assert (old.origin.key_id, old.origin.stale) == ("old", True)
-    assert (new.origin.key_id, new.origin.stale) == ("new", False)
+    assert (old.origin.key_id, intake.is_stale(old)) == ("old", True)
+    assert (new.origin.key_id, intake.is_stale(new)) == ("new", False)
     assert loads(new.data)["metadata"] == {"resourceVersion": "3", "name": "a"}
     assert "no such key" in intake.read(KeyValue(KEY, plain, 1, 2)).origin.poison
 

@@ -1,0 +1,236 @@
+"""Encryption at rest as a store's transformer: a file says how, and may say otherwise while the server runs.
+
+A changed file is read, validated, its KMS plugins are asked, and it is put in force whole; one that cannot be used
+changes nothing. What is in memory stays readable whatever the file says; what it makes stale is seen by the key that it
+was under.
+
+Source: kubernetes/apiserver ``pkg/server/options/encryptionconfig`` and its ``controller`` (order, texts).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from controlplane.apimachinery.codec.parts import ConfigurationError
+from controlplane.base import logs
+from controlplane.base.clock import Clock
+from controlplane.storage.encryption.configuration import Configuration, KMSConfig
+from controlplane.storage.encryption.metrics import ReloadMetrics
+from controlplane.storage.encryption.reading import read_file
+from controlplane.storage.encryption.transformer import ResourceTransformer, Rules, check_masks
+from controlplane.storage.transform import IDENTITY, Plain, TransformedStore, Transformer
+
+if TYPE_CHECKING:
+    from controlplane.storage.encryption.kms.provider import KMSProvider
+
+__all__ = ["Encryption", "PluginFailed"]
+
+log = logs.get(__name__)
+
+LOOK_SECONDS = 2.0
+"""How often the file is looked at (one ``stat``): a changed configuration is in force that soon."""
+AGAIN_SECONDS = 10.0
+"""How soon a configuration is tried again whose KMS plugin did not answer."""
+
+Remotes = dict[KMSConfig, "KMSProvider"]
+
+
+class Encryption(Transformer):
+    """See ``Transformer``. ``digest``: of the file that is in force.
+
+    Args:
+        reload: ``follow`` will be run. ``server_id``: this server's, for metrics. ``in_force``: hears the digest of
+            each configuration that comes into force.
+    """
+
+    def __init__(
+        self, path: str, *, reload: bool, server_id: str, clock: Clock, in_force: Callable[[str], None]
+    ) -> None:
+        self._path, self._reload, self._server_id, self._clock = path, reload, server_id, clock
+        self._metrics, self._in_force = ReloadMetrics(server_id), in_force
+        self._remotes: Remotes = {}
+        self._rules = Rules(Configuration((), ""), {})
+        self._store: TransformedStore | None = None
+
+    @property
+    def digest(self) -> str:
+        return self._rules.digest
+
+    async def start(self) -> None:
+        """Read the file, ask the KMS plugins that it names, and put it in force.
+
+        Raises:
+            ConfigurationError.
+        """
+        try:
+            configuration = await asyncio.to_thread(read_file, self._path, reload=self._reload)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"error while parsing file: {error}") from error
+        try:
+            check(configuration)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"error while building transformers: {error}") from error
+        self._remotes = await self._opened(configuration)
+        self._rules = _rules(configuration, self._remotes)
+        self._metrics.in_force(self.digest)
+        self._in_force(self.digest)
+
+    async def close(self) -> None:
+        """Leave the KMS plugins. Idempotent."""
+        await _close(self._remotes.values())
+
+    def health(self) -> Callable[[], str | None] | None:
+        """The check of all KMS providers together; None: there are none, and there will be none."""
+        if not (self._reload or self._remotes):
+            return None
+
+        def probe() -> str | None:
+            whys = [f"kms-provider-{n}: {r.trouble}" for n, r in enumerate(self._remotes.values()) if r.trouble]
+            return whys[0] if len(whys) == 1 else f"[{', '.join(whys)}]" if whys else None
+
+        return probe
+
+    # of Transformer
+
+    def attach(self, store: TransformedStore) -> None:
+        self._store = store
+
+    def to_storage(self, key: bytes, plain: bytes) -> bytes:
+        transformer = self._of(key)
+        return plain if transformer is None else transformer.to_storage(key, plain)
+
+    def from_storage(self, key: bytes, stored: bytes) -> Plain:
+        transformer = self._of(key)
+        return IDENTITY.from_storage(key, stored) if transformer is None else transformer.from_storage(key, stored)
+
+    def write_key_id(self, key: bytes) -> str:
+        transformer = self._of(key)
+        return "" if transformer is None else transformer.write_key_id
+
+    @property
+    def remote(self) -> bool:
+        return bool(self._remotes)
+
+    def fetch(self, stored: Iterable[bytes]) -> Awaitable[None] | None:
+        values = list(stored)
+        waits = [wait for remote in self._remotes.values() if (wait := remote.fetch(values)) is not None]
+        return _all(waits) if waits else None
+
+    # reload
+
+    async def follow(self) -> None:
+        """Take up what changes in the file; runs until cancelled: an owned task."""
+        seen: tuple[int, ...] | None = ()  # of nothing: it may have changed since it was read
+        plugin_failed = False
+        while True:
+            stamp = await asyncio.to_thread(_stamp, self._path)
+            if stamp != seen or plugin_failed:
+                seen, plugin_failed = stamp, False
+                try:
+                    if await self.reload():
+                        log.info("encryption configuration reloaded", file=self._path, hash=self.digest)
+                except (ConfigurationError, PluginFailed) as error:
+                    plugin_failed = isinstance(error, PluginFailed)
+                    self._metrics.failed(self._clock.now())
+                    log.warning("encryption configuration cannot be used; the old one stays in force", error=error)
+            await self._clock.sleep(AGAIN_SECONDS if plugin_failed else LOOK_SECONDS)
+
+    async def reload(self) -> bool:
+        """Put the file in force if it has changed; whether it had.
+
+        Raises:
+            ConfigurationError, PluginFailed: it cannot be; the old one stays in force.
+        """
+        configuration = await asyncio.to_thread(read_file, self._path, reload=True)
+        if configuration.digest == self.digest:
+            return False
+        check(configuration)
+        remotes = await self._opened(configuration)
+        if whys := [remote.trouble for remote in remotes.values() if remote.trouble]:
+            await _close(remote for config, remote in remotes.items() if config not in self._remotes)
+            raise PluginFailed(f"health check for new transformers failed: {whys[0]}")
+        before, gone = self._rules, [remote for config, remote in self._remotes.items() if config not in remotes]
+        self._rules, self._remotes = _rules(configuration, remotes), remotes
+        self._metrics.reloaded(self.digest, self._clock.now())
+        self._tell_store(before)
+        self._in_force(self.digest)
+        await _close(gone)
+        return True
+
+    def _tell_store(self, before: Rules) -> None:
+        """What a new configuration means for what is in memory."""
+        if self._store is None:
+            return
+        for (group, plural), digests in before.used().items():
+            transformer = self._rules.of(group, plural)
+            after = transformer.digests if transformer is not None else {}
+            changed = {name: f"{name}#before" for name, secret in digests.items() if after.get(name, secret) != secret}
+            if changed:  # a key's secret was replaced, or keys of one name have changed places
+                self._store.rename_key(group, plural, changed)
+        self._store.reread()
+
+    async def _opened(self, configuration: Configuration) -> Remotes:
+        """The KMS providers of a configuration: those that are open already, and new ones that have been asked."""
+        wanted = [p.kms for rule in configuration.rules for p in rule.providers if p.kms is not None]
+        return {config: self._remotes.get(config) or await self._open(config) for config in wanted}
+
+    async def _open(self, config: KMSConfig) -> KMSProvider:
+        from controlplane.storage.encryption.kms.provider import KMSProvider  # late: protobuf and gRPC
+
+        remote = KMSProvider(config, server_id=self._server_id, clock=self._clock, on_key=self._reread)
+        await remote.start()
+        return remote
+
+    def _reread(self) -> None:
+        if self._store is not None:
+            self._store.reread()
+
+    def _of(self, key: bytes) -> ResourceTransformer | None:
+        assert self._store is not None, "a transformer is attached to a store before it is used"
+        return self._rules.of(*self._store.resource_of(key))
+
+
+class PluginFailed(Exception):
+    """A KMS plugin of a new configuration is not healthy."""
+
+
+def check(configuration: Configuration) -> None:
+    """What validation leaves open.
+
+    Raises:
+        ConfigurationError: a KMS of version 1; rules that earlier ones make ineffective.
+    """
+    for rule in configuration.rules:
+        for provider in rule.providers:
+            if provider.kms is not None and provider.kms.api_version == "v1":
+                raise ConfigurationError(
+                    f'KMS provider "{provider.kms.name}" is of KMSv1, which is deprecated and not supported here. '
+                    "Use KMSv2 instead."
+                )
+    check_masks(configuration)
+
+
+def _rules(configuration: Configuration, remotes: Remotes) -> Rules:
+    return Rules(configuration, {config.name: remote for config, remote in remotes.items()})
+
+
+def _stamp(path: str) -> tuple[int, ...] | None:
+    """What changes when a file does."""
+    try:
+        stat = Path(path).stat()
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+
+
+async def _close(remotes: Iterable[KMSProvider]) -> None:
+    for remote in remotes:
+        await remote.close()
+
+
+async def _all(waits: Iterable[Awaitable[None]]) -> None:
+    for wait in waits:
+        await wait
