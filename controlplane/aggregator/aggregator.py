@@ -76,6 +76,7 @@ class Aggregator:
             ("start-kube-aggregator-informers", _nothing),
             ("apiservice-registration-controller", _nothing),
             ("apiservice-status-local-available-controller", self._say_local),
+            ("apiservice-wait-for-first-sync", _nothing),
             ("apiservice-discovery-controller", self._discover),
             ("apiservice-openapi-controller", self._fetch_swagger),
             ("apiservice-openapiv3-controller", self._fetch_hashes),

@@ -11,6 +11,7 @@ found, should they become garbage later.
 from __future__ import annotations
 
 import gc
+import resource
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -47,6 +48,15 @@ def begin() -> None:
     gc.disable()
     sys.setswitchinterval(SWITCH_SECONDS)
     keep_freed_memory()
+    _open_files()
+
+
+def _open_files() -> None:
+    """As many as the process may: each client is one, and the limit that shells give is for programs that use select.
+    Go's runtime does the same."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # then the limit stays as it is
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def import_aside(module: str) -> None:

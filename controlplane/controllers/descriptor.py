@@ -51,7 +51,8 @@ class ControllerDescriptor:
     ``usable``: whether it can work with these keys.
     ``in_server``: it belongs to the server and always runs, on every replica; otherwise it is the controller manager's,
     can be turned off, and runs where the leader is. ``after_ready``, of the server's own: nobody waits for what it
-    does, so it begins once the server is ready, and what it watches is not waited for either. ``account``: its service
+    does, so it begins once the server is ready, and what it watches is not waited for either. ``hook``, of the server's
+    own: the post-start hook by which it is known to who asks whether the server is ready. ``account``: its service
     account in kube-system, and ``rules`` what that may do (Kubernetes' names, since roles and audit logs carry them);
     the server's own are the server itself.
     """
@@ -62,6 +63,7 @@ class ControllerDescriptor:
     usable: Callable[[ControllerKeys], bool] = lambda _keys: True
     in_server: bool = False
     after_ready: bool = False
+    hook: str = ""
     account: str = ""
     rules: tuple[PolicyRule, ...] = ()
 

@@ -28,7 +28,9 @@ from controlplane.apiserver.endpoints.calls import CallKey
 from controlplane.apiserver.filters.chain import FILTERS, Filter
 from controlplane.apiserver.identity.config import IdentityConfig
 from controlplane.apiserver.options import (
+    CONNECTIONS,
     RBAC,
+    WATCHES_PER_USER,
     WEBHOOK,
     AuthorizationOptions,
     kv_options,
@@ -105,7 +107,7 @@ class Config:
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
     ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how
     other API servers are spoken for, where API services are served at all. ``identity``: how the server is known to
-    others on its store. ``notes``: lines to show at the start.
+    others on its store. ``peer_bind``: where to listen for those, too. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -158,6 +160,9 @@ class Config:
     min_watch_seconds: float = 1800.0
     reading_requests: int = 400
     changing_requests: int = 200
+    watches_per_user: int = WATCHES_PER_USER
+    connections: int = CONNECTIONS
+    connections_per_address: int = 0
     openapi_prewarm: bool = False
     livez_grace_seconds: float = 0.0
     shutdown_delay_seconds: float = 0.0
@@ -168,6 +173,7 @@ class Config:
     notes: list[str] = field(default_factory=list)
     service_resolver: ServiceResolver = DNS
     aggregation: AggregationConfig = field(default_factory=AggregationConfig)
+    peer_bind: tuple[str, int] | None = None
     identity: IdentityConfig = field(default_factory=IdentityConfig)
     clock: Clock = field(default_factory=SystemClock)
 
@@ -289,6 +295,9 @@ def config_of(options: GenericOptions) -> Config:
         min_watch_seconds=float(requests.min_request_timeout),
         reading_requests=requests.max_requests_inflight,
         changing_requests=requests.max_mutating_requests_inflight,
+        watches_per_user=requests.max_watches_per_user,
+        connections=requests.max_connections,
+        connections_per_address=requests.max_connections_per_address,
         openapi_prewarm=options.openapi_prewarm,
         livez_grace_seconds=requests.livez_grace_period,
         shutdown_delay_seconds=requests.shutdown_delay_duration,

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import uuid
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 
 from controlplane.apimachinery.identity import GVR, GroupResource, Key, Obj
 from controlplane.apimachinery.policy_rule import PolicyRule
@@ -14,7 +15,7 @@ from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.apiserver.authentication.api import authenticated
 from controlplane.apiserver.filters.monitor import APISERVER_USER
 from controlplane.apiserver.server.health import HealthCheck
-from controlplane.apiserver.server.hooks import HookContext
+from controlplane.apiserver.server.hooks import HookContext, PostStartHook
 from controlplane.client.api import APIClient
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
@@ -114,10 +115,13 @@ class ControllerHost:
             clock=config.clock,
         )
         self.collector: GarbageCollector | None = None
+        self._hooks: list[tuple[str, asyncio.Event | None]] = []
         for descriptor in descriptors:
             controller = descriptor.build(context)
             if isinstance(controller, GarbageCollector):
                 self.collector = controller
+            if descriptor.hook:
+                self._hooks.append((descriptor.hook, None if descriptor.after_ready else controller.working))
             if descriptor.after_ready:
                 self._later.add(controller)
             else:
@@ -128,9 +132,13 @@ class ControllerHost:
         """Upstream's name: the informers of the process have their first state, and the controllers work."""
         return HealthCheck("informer-sync", self._why_not_ready)
 
+    def hooks(self) -> list[tuple[str, PostStartHook]]:
+        """The post-start hooks of single controllers: done once they work; at once where the server is ready before."""
+        return [(name, partial(_wait, working)) for name, working in self._hooks]
+
     async def start(self, context: HookContext) -> None:
-        """The post-start hook: done once the namespaces that every client counts on are there. The controllers begin
-        once they may work."""
+        """The post-start hook of all: done once the namespaces that every client counts on are there. The controllers
+        begin once they may work."""
         await self._allowed.wait()
         context.start(self._manager.run(), name="controllers")
         context.start(self._run_later(), name="controllers-after-ready")
@@ -168,3 +176,8 @@ class ControllerHost:
                 self._namespaces_exist.set()
 
         informer.add_handler(look)
+
+
+async def _wait(working: asyncio.Event | None, _context: HookContext) -> None:
+    if working is not None:
+        await working.wait()

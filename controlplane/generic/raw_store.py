@@ -90,5 +90,9 @@ class _Unserved:
     def reread(self) -> None:
         """Nothing is kept."""
 
+    async def count_keys(self, group: str, plural: str) -> Mapping[str, int]:
+        """Nothing is kept."""
+        return {}
+
     def rename_key(self, group: str, plural: str, key_ids: Mapping[str, str]) -> None:
         """Nothing is kept."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -28,9 +28,10 @@ from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.identity.presence import Presence
+from controlplane.apiserver.identity.records import PeerRecords
 from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.registry.settings import RegistrySettings
-from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
+from controlplane.apiserver.registry.sources import HookedSource, Source, SourceKind, SourceServices
 from controlplane.apiserver.registry.stored_forms import StoredForms
 from controlplane.apiserver.registry.table import TableHolder, build_table
 from controlplane.apiserver.server.config import ServerConfig
@@ -65,6 +66,7 @@ from controlplane.generic.credentials import (
 )
 from controlplane.generic.debug import graph_route, storage_report_route
 from controlplane.generic.encryption import add_encryption, open_encryption
+from controlplane.generic.hooks import done, names_of_what_is_done
 from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
@@ -108,7 +110,7 @@ class _Parts:
     """What ``open_plane`` has opened. ``thread``: for files. ``admission``: plugins' configurations, by name.
     ``access``: who decides."""
 
-    listening: socket.socket
+    listening: Sequence[socket.socket]
     kv: KV
     mirror: Mirror
     identities: Identities
@@ -145,8 +147,11 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
 
 async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     loop = asyncio.get_running_loop()
-    listening = bind(config.host, config.port)
-    stack.callback(listening.close)
+    listening = [bind(config.host, config.port)]
+    if config.peer_bind is not None:
+        listening.append(bind(*config.peer_bind, flags="--peer-bind-address"))
+    for one in listening:
+        stack.callback(one.close)
     thread = ThreadPoolExecutor(1, thread_name_prefix="files")
     stack.callback(thread.shutdown)
     reading = loop.run_in_executor(thread, read_identities, config)  # while the store is opened
@@ -162,7 +167,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     access = await loop.run_in_executor(thread, read_access, config)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)
-    encryption = await open_encryption(config, listening.getsockname()[1])
+    encryption = await open_encryption(config, listening[0].getsockname()[1])
     if encryption is not None:
         stack.push_async_callback(encryption.close)
     failed: asyncio.Future[BaseException] = loop.create_future()
@@ -206,7 +211,7 @@ class ControlPlane:
     def __init__(self, config: CompletedConfig, parts: _Parts) -> None:
         self.config, self._parts = config, parts
         self.mirror, self.kv = parts.mirror, parts.kv
-        self.port: int = parts.listening.getsockname()[1]
+        self.port: int = parts.listening[0].getsockname()[1]
         self.url = server_url(config, self.port)
         kinds = [SourceKind(resource) for resource in config.resources]
         kinds += [SourceKind(version, kind.conversion) for kind in config.declared for version in kind.versions]
@@ -218,12 +223,15 @@ class ControlPlane:
         self.tables = TableHolder(table, complete=True)
         self._stored_forms = StoredForms(parts.mirror, self.tables)
         self.webhooks = WebhookTransport(resolver=config.service_resolver)
+        identity = identity_of(config, self.port)
+        records = PeerRecords(parts.mirror, identity.id)
         services = SourceServices(
             mirror=parts.mirror,
             tables=self.tables,
             registry=RegistrySettings(clock=config.clock, garbage_collection=config.garbage_collection),
             webhooks=self.webhooks,
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
+            peers=records,
         )
         self._sources: list[Source] = [source.start(services) for source in config.sources]
         self.aggregator = self._aggregation(services)
@@ -232,8 +240,9 @@ class ControlPlane:
         self.server = self._server()
         shared_store = parts.kv.revision_nowait() is None
         self.presence = Presence(
-            identity_of(config, self.port),
+            identity,
             config.identity,
+            records=records,
             mirror=parts.mirror,
             client_as=self.loopback,
             user=SERVER_USER,
@@ -243,6 +252,8 @@ class ControlPlane:
             ready=self.server.ready,
         )
         self._roles_made = asyncio.Event()
+        for name in names_of_what_is_done(config):
+            self.server.hooks.add_post_start(name, done, by=__name__)
         if parts.access.by_roles:
             self.server.hooks.add_post_start("rbac/bootstrap-roles", self._make_roles, by=__name__)
         else:
@@ -257,10 +268,16 @@ class ControlPlane:
         )
         self.server.add_ready_check(self._controllers.ready_check())
         self.server.hooks.add_post_start("start-system-namespaces-controller", self._controllers.start, by=__name__)
+        for name, hook in self._controllers.hooks():
+            self.server.hooks.add_post_start(name, hook, by=__name__)
         if self.aggregator is not None:
             self.server.add_live_check(self.aggregator.check())
             for name, hook in self.aggregator.hooks():
                 self.server.hooks.add_post_start(name, hook, by=__name__)
+        for source in self._sources:
+            if isinstance(source, HookedSource):
+                for name, source_hook in source.hooks():
+                    self.server.hooks.add_post_start(name, source_hook, by=type(source).__module__)
         self.presence.install(self.server.hooks)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
         if parts.access.file is not None:
@@ -284,11 +301,11 @@ class ControlPlane:
 
     async def close_sources(self) -> None:
         """Stop what follows the store: indexes, and what changes the table. Idempotent."""
-        self.presence.close()
         self._access.index.close()
         self._admission.close()
         while self._sources:
             await self._sources.pop().close()
+        self.presence.close()
         if self.aggregator is not None:
             await self.aggregator.close()
 
@@ -390,6 +407,9 @@ class ControlPlane:
                 request_seconds=config.request_seconds,
                 reading_requests=config.reading_requests,
                 changing_requests=config.changing_requests,
+                watches_per_user=config.watches_per_user,
+                connections=config.connections,
+                connections_per_address=config.connections_per_address,
                 livez_grace_seconds=config.livez_grace_seconds,
                 shutdown_delay_seconds=config.shutdown_delay_seconds,
                 shutdown_send_retry_after=config.shutdown_send_retry_after,
@@ -442,9 +462,10 @@ class ControlPlane:
         if remote is not None:
             return remote.has(info.resource)
         served = self.tables.current.lookup(info.group, info.version, info.resource)
-        return served is not None and (
-            not info.subresource or served.resource.subresource(info.subresource) is not None
-        )
+        if served is not None and (not info.subresource or served.resource.subresource(info.subresource) is not None):
+            return True
+        elsewhere = self.tables.current.elsewhere
+        return elsewhere is not None and elsewhere.serves(info)
 
     async def make_roles(self) -> None:
         """Make the roles and bindings that every server has, where they are missing or lack something; nothing where
@@ -519,7 +540,7 @@ class PreparedControlPlane:
             StartError: the kubeconfig cannot be written. ServerFailed: a task of the server's own has failed.
         """
         plane, loop = self._plane, asyncio.get_running_loop()
-        async with self._server.serving(self._parts.listening):
+        async with self._server.serving(*self._parts.listening):
             try:
                 written = await loop.run_in_executor(
                     self._parts.thread,

@@ -12,10 +12,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from controlplane.base import process
+from controlplane.generic.command import WANTED_SOON
 from controlplane.testing.planes import running_plane
 from tests.processes import target_of
 from tests.stretches import Stretches
@@ -43,6 +45,8 @@ async def measure(
     seen: dict[str, dict[str, Any]] = {}
     async with running_plane(directory, store=f"sqlite:{directory}/store.db") as plane:
         process.serving()
+        for module in WANTED_SOON:  # a server imports them aside, once it is ready
+            import_module(module)
         options = {
             **target_of(plane.kubeconfig).options(),
             "path": CONFIG_MAPS,

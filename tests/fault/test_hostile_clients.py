@@ -158,3 +158,63 @@ def test_nothing_of_all_this_was_stored(plane: Plane, tmp_path: Path) -> None:
     log = (plane.directory / "log.txt").read_text()
     assert "Traceback" not in log, log[-2000:]
     assert len(log) < 5_000_000, f"the log of it all is kept short ({tmp_path})"
+
+
+WATCHES, FROM_ONE_ADDRESS = 3, 30
+
+
+def test_watches_of_a_user_and_connections_from_an_address_have_limits(tmp_path: Path) -> None:
+    limits = (f"--max-watches-per-user={WATCHES}", f"--max-connections-per-address={FROM_ONE_ADDRESS}")
+    with sample_plane(tmp_path, flags=(*NO_CONTROLLERS, *limits)) as plane, contextlib.ExitStack() as stack:
+        token = reader_token(plane)
+
+        def watch() -> ssl.SSLSocket:
+            opened = stack.enter_context(raw(plane, certified=False))
+            head = f"GET {CONFIGMAPS}?watch=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
+            opened.sendall(head.encode())
+            return opened
+
+        open_watches = [watch() for _ in range(WATCHES)]
+        for one in open_watches:
+            assert one.recv(15) == b"HTTP/1.1 200 OK"
+        refused = answer(watch())
+        assert refused.startswith(b"HTTP/1.1 429 ")
+        assert b"Retry-After: 1\r\n" in refused
+        assert b"has 3 watches open, and may have no more" in refused
+        assert plane.request("GET", "/api", headers={"Authorization": f"Bearer {token}"}, anonymous=True).status == 200
+        open_watches.pop().close()
+        deadline = time.monotonic() + 5
+        while not (again := watch()).recv(15).endswith(b"200 OK"):
+            assert time.monotonic() < deadline
+            again.close()
+
+        while (told := connect_and_ask(stack, plane)).startswith(b"HTTP/1.1 200"):
+            pass
+        assert told.startswith(b"HTTP/1.1 429 ")
+        assert b"Too many connections, please try again later." in told
+        open_watches.pop().close()
+        while not connect_and_ask(stack, plane).startswith(b"HTTP/1.1 200"):
+            assert time.monotonic() < deadline + 5
+
+
+def connect_and_ask(stack: contextlib.ExitStack, plane: Plane) -> bytes:
+    """Open one more connection, which stays open, and ask for something small on it."""
+    connection = stack.enter_context(raw(plane))
+    connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+    return connection.recv(65536)
+
+
+def reader_token(plane: Plane) -> str:
+    """Of a service account that may read configmaps."""
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    assert plane.request("POST", accounts, {"metadata": {"name": "reader"}}).status == 201
+    binding = {
+        "metadata": {"name": "reader"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:aggregate-to-view"},
+        "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": "default"}],
+    }
+    bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+    assert plane.request("POST", bindings, binding).status == 201
+    given = plane.request("POST", f"{accounts}/reader/token", {})
+    assert given.status == 201
+    return str(given.json()["status"]["token"])

@@ -21,7 +21,7 @@ __all__ = ["NoneConversion"]
 class NoneConversion:
     """See ``storage.cache.view.Conversion``. ``storage_version``: the name of the version that is stored."""
 
-    as_stored = False
+    as_stored = keeps_metadata = False
 
     def __init__(self, schemas: VersionSchemas, storage_version: str) -> None:
         self._schemas, self._storage_version = schemas, storage_version

@@ -30,7 +30,7 @@ class PythonConversion:
     """See ``storage.cache.view.Conversion``. ``functions``: of the versions that differ from ``storage_version`` in
     more than their name."""
 
-    as_stored = False
+    as_stored = keeps_metadata = False
 
     def __init__(
         self, schemas: VersionSchemas, group: str, storage_version: str, functions: Mapping[str, Functions]
@@ -53,6 +53,17 @@ class PythonConversion:
         if version == self._storage_version:
             return obj
         return self._converted(loads(dumps(obj)), version, self._storage_version)
+
+    def form(self, obj: Obj, api_version: str) -> Obj:
+        """An object in another version; ``obj`` is not changed.
+
+        Raises:
+            ValueError: what came of it does not fit that version.
+        """
+        try:
+            return self._converted(loads(dumps(obj)), _version(obj["apiVersion"]), _version(api_version))
+        except Unreadable as error:
+            raise ValueError(str(error)) from error
 
     def _converted(self, obj: Obj, stored: str, wanted: str) -> Obj:
         metadata, kind = obj["metadata"], obj["kind"]

@@ -109,7 +109,7 @@ def _unfold_conversion(folded: Obj) -> Obj:
 class StorageForm:
     """The conversion of definitions between the store and the API; see ``storage.cache.view.Conversion``."""
 
-    as_stored = False
+    as_stored, keeps_metadata = False, True
 
     def convert(self, data: bytes, stored: str, wanted: str) -> bytes:
         obj: Any = loads(data)

@@ -20,7 +20,7 @@ class ProtobufForm:
     """The objects of one served version in protobuf: a ``storage.api.Representation``, and its own ``encoding``."""
 
     __slots__ = ("_head", "_list_head", "encoding", "signature", "version")
-    plain = headed = False
+    plain = headed = metadata_alone = False
 
     def __init__(self, gvk: GVK, list_kind: str, message: Message) -> None:
         self.version, self.signature = gvk.version, f"{gvk.version};protobuf"

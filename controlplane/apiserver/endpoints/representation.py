@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from controlplane.apimachinery.codec.json import dumps, loads
+from controlplane.apimachinery.codec.objects import decode_metadata
 from controlplane.apimachinery.codec.protobuf.envelope import enclose, frame
 from controlplane.apimachinery.codec.protobuf.meta import SHARED
 from controlplane.apimachinery.identity import Obj
@@ -52,7 +53,7 @@ class JSONLines:
 
     __slots__ = ()
     encoding: Encoding | None = None
-    plain = headed = False
+    plain = headed = metadata_alone = False
 
     def frame(self, event: bytes, answer: bytes) -> bytes:
         return b'{"type":"%b","object":%b}\n' % (event, answer)
@@ -78,16 +79,20 @@ class MetadataForm(JSONLines):
     """Metadata alone, as PartialObjectMetadata of ``meta_version`` of meta.k8s.io."""
 
     __slots__ = ("_api_version", "signature", "version")
+    metadata_alone = True
 
     def __init__(self, version: str, meta_version: str) -> None:
         self.version, self._api_version = version, f"meta.k8s.io/{meta_version}"
         self.signature = f"{version};metadata;{meta_version}"
 
     def convert(self, obj: Obj) -> Obj:
-        return {"kind": "PartialObjectMetadata", "apiVersion": self._api_version, "metadata": metadata(obj)}
+        return self.of(metadata(obj))
+
+    def of(self, meta: Obj) -> Obj:
+        return {"kind": "PartialObjectMetadata", "apiVersion": self._api_version, "metadata": meta}
 
     def encode(self, kept: bytes, *, first: bool = False) -> bytes:
-        return dumps(self.convert(loads(kept)))
+        return dumps(self.of(decode_metadata(kept)))
 
     def list_of(self, meta: Obj, objects: list[Obj]) -> Obj:
         return {
@@ -108,7 +113,7 @@ class ProtobufMetadataForm(MetadataForm):
         self.signature += ";protobuf"
 
     def encode(self, kept: bytes, *, first: bool = False) -> bytes:
-        return enclose(self.convert(loads(kept)), SHARED["meta.k8s.io/v1", "PartialObjectMetadata"])
+        return enclose(self.of(decode_metadata(kept)), SHARED["meta.k8s.io/v1", "PartialObjectMetadata"])
 
     def frame(self, event: bytes, answer: bytes) -> bytes:
         return frame(event, answer)

@@ -24,6 +24,7 @@ from controlplane.apiserver.filters.drain import DrainGate, with_drain_gate, wit
 from controlplane.apiserver.filters.errors import with_status_errors
 from controlplane.apiserver.filters.impersonation import with_impersonation
 from controlplane.apiserver.filters.max_in_flight import with_max_in_flight
+from controlplane.apiserver.filters.max_watches import with_max_watches
 from controlplane.apiserver.filters.monitor import with_metrics
 from controlplane.apiserver.filters.panics import with_panic_recovery
 from controlplane.apiserver.filters.request_info import with_request_info
@@ -42,7 +43,7 @@ class FilterConfig:
 
     ``identity_headers``: what front proxies send, besides the standard ones. ``serves``: whether a resource request
     names something that exists (for metric labels). ``request_seconds``: the longest an ordinary request may take.
-    ``reading`` and ``changing``: how many ordinary requests at a time, 0 is no limit.
+    ``reading`` and ``changing``: how many ordinary requests at a time; ``watches_per_user``; 0 is no limit.
     """
 
     authenticator: Authenticator
@@ -53,6 +54,7 @@ class FilterConfig:
     request_seconds: float = 60.0
     reading: int = 400
     changing: int = 200
+    watches_per_user: int = 0
     send_retry_after: bool = False
     hsts_directives: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
@@ -86,6 +88,7 @@ FILTERS: tuple[Filter, ...] = (
     Filter("authentication", _authentication),
     Filter("impersonation", lambda following, c: with_impersonation(following, authorizer=c.authorizer)),
     Filter("max-in-flight", lambda following, c: with_max_in_flight(following, reading=c.reading, changing=c.changing)),
+    Filter("max-watches", lambda following, c: with_max_watches(following, per_user=c.watches_per_user)),
     Filter("authorization", lambda following, c: with_authorization(following, authorizer=c.authorizer)),
 )
 """Outermost first."""

@@ -30,8 +30,8 @@ class Presence:
     ``record``: what is kept, None where it is not.
 
     Args:
-        config: what to write. ``keep_lease`` False: leases are not served. ``shared``: other servers may be on the
-            store; where none can be, there is no record.
+        records: followed until ``close``. config: what to write. ``keep_lease`` False: leases are not served.
+            ``shared``: other servers may be on the store; where none can be, there is no record.
         ready: waits until the server is ready.
     """
 
@@ -40,6 +40,7 @@ class Presence:
         server: ServerIdentity,
         config: IdentityConfig,
         *,
+        records: PeerRecords,
         mirror: Mirror,
         client_as: Callable[[UserInfo], APIClient],
         user: UserInfo,
@@ -49,7 +50,7 @@ class Presence:
         ready: Callable[[], Awaitable[None]],
     ) -> None:
         self.server, self._ready = server, ready
-        self.records = PeerRecords(mirror, server.id)
+        self.records = records
         self.lease = self.record = None
         if config.lease and keep_lease:
             self.lease = IdentityLease(

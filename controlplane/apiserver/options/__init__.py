@@ -6,15 +6,18 @@ from controlplane.apiserver.options.authorization import MODES, RBAC, WEBHOOK, A
 from controlplane.apiserver.options.identity import IdentityOptions
 from controlplane.apiserver.options.logs import LogOptions
 from controlplane.apiserver.options.oidc import OIDCOptions, oidc_config
+from controlplane.apiserver.options.peer_proxy import PeerProxyOptions, split_address
 from controlplane.apiserver.options.request_headers import RequestHeaderOptions
-from controlplane.apiserver.options.requests import RequestOptions
+from controlplane.apiserver.options.requests import CONNECTIONS, WATCHES_PER_USER, RequestOptions
 from controlplane.apiserver.options.service_accounts import ServiceAccountOptions, service_account_config
 from controlplane.apiserver.options.serving import ServingOptions
 from controlplane.apiserver.options.storage import StorageOptions, kv_options, store_url
 
 __all__ = [
+    "CONNECTIONS",
     "MODES",
     "RBAC",
+    "WATCHES_PER_USER",
     "WEBHOOK",
     "AggregationOptions",
     "AuthenticationOptions",
@@ -22,6 +25,7 @@ __all__ = [
     "IdentityOptions",
     "LogOptions",
     "OIDCOptions",
+    "PeerProxyOptions",
     "RequestHeaderOptions",
     "RequestOptions",
     "ServiceAccountOptions",
@@ -30,6 +34,7 @@ __all__ = [
     "kv_options",
     "oidc_config",
     "service_account_config",
+    "split_address",
     "store_url",
     "token_webhook_config",
 ]

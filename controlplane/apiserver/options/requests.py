@@ -7,7 +7,13 @@ from typing import ClassVar
 
 from controlplane.base.options import Duration, OptionGroup, Problem, option
 
-__all__ = ["RequestOptions"]
+__all__ = ["CONNECTIONS", "WATCHES_PER_USER", "RequestOptions"]
+
+WATCHES_PER_USER = 10_000
+"""More than a controller manager opens with a thousand definitions."""
+
+CONNECTIONS = 20_000
+"""About 1.2 GB of memory, if all of them are watches over TLS."""
 
 
 class RequestOptions(OptionGroup):
@@ -29,6 +35,24 @@ class RequestOptions(OptionGroup):
     )
     max_mutating_requests_inflight: int = option(
         200, flag="max-mutating-requests-inflight", ge=0, description="changing requests at a time; 0 is no limit"
+    )
+    max_watches_per_user: int = option(
+        WATCHES_PER_USER,
+        flag="max-watches-per-user",
+        ge=0,
+        description="watches that a user may have open, but for members of system:masters; 0 is no limit",
+    )
+    max_connections: int = option(
+        CONNECTIONS,
+        flag="max-connections",
+        ge=0,
+        description="connections at a time, and never more than the process may open files; 0 is no other limit",
+    )
+    max_connections_per_address: int = option(
+        0,
+        flag="max-connections-per-address",
+        ge=0,
+        description="connections at a time from one address (IPv6: the first 64 bits); 0 is no limit",
     )
     livez_grace_period: Duration = option(
         0.0,

@@ -26,6 +26,17 @@ from controlplane.client.request_info import RequestInfo
 __all__ = ["CompletedServerConfig", "ConfigError", "ServerConfig"]
 
 
+_NOT_NEGATIVE = (
+    "reading_requests",
+    "changing_requests",
+    "watches_per_user",
+    "connections",
+    "connections_per_address",
+    "livez_grace_seconds",
+    "shutdown_delay_seconds",
+)
+
+
 class ConfigError(ValueError):
     """The parts do not make a server; the message says which."""
 
@@ -38,7 +49,7 @@ class ServerConfig:
     ``paths``: discovery's paths now, for ``/``. ``serves``: whether a resource request names something that exists.
     ``complete_sources``: whether all sources of resources have been heard.
     ``catch_up``: waits until discovery is no older than the request; see ``Router``. ``elsewhere``: which paths of
-    discovery another server answers.
+    discovery another server answers. Of requests, watches and connections at a time 0 is no limit.
     ``identity_headers``: of front proxies, besides the standard ones. ``tls`` None is plain HTTP. Durations are
     seconds.
     """
@@ -64,6 +75,9 @@ class ServerConfig:
     request_seconds: float = 60.0
     reading_requests: int = 400
     changing_requests: int = 200
+    watches_per_user: int = 0
+    connections: int = 0
+    connections_per_address: int = 0
     livez_grace_seconds: float = 0.0
     shutdown_delay_seconds: float = 0.0
     shutdown_send_retry_after: bool = False
@@ -79,7 +93,7 @@ class ServerConfig:
         """
         if self.request_seconds <= 0:
             raise ConfigError(f"request_seconds must be greater than 0, is {self.request_seconds}")
-        for name in ("reading_requests", "changing_requests", "livez_grace_seconds", "shutdown_delay_seconds"):
+        for name in _NOT_NEGATIVE:
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name} must not be negative, is {getattr(self, name)}")
         return CompletedServerConfig.freeze(self)

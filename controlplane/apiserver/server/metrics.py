@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from controlplane.base import metrics
 
-__all__ = ["BUILD_INFO", "HEALTH_CHECK", "HEALTH_CHECKS", "TLS_HANDSHAKE_ERRORS"]
+__all__ = ["BUILD_INFO", "CONNECTIONS", "CONNECTIONS_REFUSED", "HEALTH_CHECK", "HEALTH_CHECKS", "TLS_HANDSHAKE_ERRORS"]
 
 TLS_HANDSHAKE_ERRORS = metrics.counter(
     "apiserver_tls_handshake_errors_total", "Number of requests dropped with 'TLS handshake error from' error"
+)
+
+CONNECTIONS = metrics.gauge("controlplane_connections", "Connections that clients have open.")
+
+CONNECTIONS_REFUSED = metrics.counter(
+    "controlplane_connections_refused_total",
+    "Connections refused because there are too many, in all (total) or from one address (address).",
+    labels=("reason",),
 )
 
 HEALTH_CHECK = metrics.gauge(

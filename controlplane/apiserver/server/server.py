@@ -122,6 +122,7 @@ class Server:
             request_seconds=config.request_seconds,
             reading=config.reading_requests,
             changing=config.changing_requests,
+            watches_per_user=config.watches_per_user,
             send_retry_after=config.shutdown_send_retry_after,
             hsts_directives=config.hsts_directives,
             cors_origins=config.cors_origins,
@@ -166,7 +167,7 @@ class PreparedServer:
             await stop.wait()
 
     @asynccontextmanager
-    async def serving(self, listening: socket.socket) -> AsyncIterator[Listener]:
+    async def serving(self, *listening: socket.socket) -> AsyncIterator[Listener]:
         """Serve inside the block; leaving it shuts down in order. A failing hook interrupts the block.
 
         Raises:
@@ -177,7 +178,11 @@ class PreparedServer:
             listening,
             server.handler,
             ListenerConfig(
-                tls=server.config.tls, body_limit_bytes=server.config.body_limit_bytes, clock=server.config.clock
+                tls=server.config.tls,
+                body_limit_bytes=server.config.body_limit_bytes,
+                most_connections=server.config.connections,
+                most_per_address=server.config.connections_per_address,
+                clock=server.config.clock,
             ),
         )
         failure: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()

@@ -8,16 +8,18 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from controlplane.apimachinery import meta
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Key, Obj
 from controlplane.base import logs
+from controlplane.base.clock import Clock
 from controlplane.client.api import APIClient
 from controlplane.client.resources import ResourceClient
 from controlplane.client.results import object_of, raise_for_status
 from controlplane.controllers.certificates.policy import common_name, refusal
 from controlplane.controllers.certificates.signer import ACCOUNT, REQUESTS, decided
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
-from controlplane.reconcile.controller import Controller, Watch, own_key
+from controlplane.reconcile.controller import Controller, Result, Watch, own_key
 from controlplane.reconcile.informer import Informer
 
 __all__ = ["DESCRIPTOR"]
@@ -25,6 +27,9 @@ __all__ = ["DESCRIPTOR"]
 NAME = "certificate-approval"
 SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_LOOK_AGAIN_SECONDS = (1.0, 1000.0)
+"""Whoever asks may be allowed to later: looked at again after a quarter of the time that it has been waiting, within
+these. 1,000 s is upstream's longest pause."""
 
 log = logs.get(__name__)
 
@@ -32,27 +37,30 @@ log = logs.get(__name__)
 class Approver:
     """``reconcile`` works on one request."""
 
-    def __init__(self, client: APIClient, informer: Informer) -> None:
-        self._client, self._known = client, informer.store
+    def __init__(self, client: APIClient, informer: Informer, clock: Clock) -> None:
+        self._client, self._known, self._clock = client, informer.store, clock
         self._requests = ResourceClient(client, REQUESTS, namespaced=False)
 
-    async def reconcile(self, key: Key) -> None:
+    async def reconcile(self, key: Key) -> Result | None:
         """Approve a request that is a node's and that its user may make."""
         request = self._known.get(key)
         if request is None or decided(request) or (request.get("status") or {}).get("certificate"):
-            return
+            return None
         spec = request["spec"]
         pem = base64.b64decode(spec["request"])
         if spec["signerName"] != SIGNER or refusal(SIGNER, pem, spec.get("usages") or ()):
-            return
+            return None
         kinds = [("nodeclient", "kubelet client certificate")]
         if spec.get("username") == common_name(pem):
             kinds.insert(0, ("selfnodeclient", "self kubelet client certificate"))
         for subresource, what in kinds:
             if await self._may(spec, subresource):
                 await self._approve(request, f"Auto approving {what} after SubjectAccessReview.")
-                return
-        log.info("a node's request is left to others to decide", request=key.name, user=spec.get("username"))
+                return None
+        log.debug("a node's request is left to others to decide", request=key.name, user=spec.get("username"))
+        waiting = self._clock.now() - meta.parse_time(meta.creation_timestamp(request)).timestamp()
+        shortest, longest = _LOOK_AGAIN_SECONDS
+        return Result(min(max(waiting / 4, shortest), longest))
 
     async def _may(self, spec: Obj, subresource: str) -> bool:
         attributes = {
@@ -83,7 +91,7 @@ class Approver:
 def build(context: ControllerContext) -> Controller[Key]:
     """The controller, watching certificate signing requests."""
     informer = context.informers.get(REQUESTS, namespaced=False)
-    approver = Approver(context.client_for(NAME), informer)
+    approver = Approver(context.client_for(NAME), informer, context.clock)
     return Controller(NAME, watches=[Watch(informer, own_key)], reconcile=approver.reconcile, clock=context.clock)
 
 

@@ -61,7 +61,8 @@ class Signer:
         if request is None or (request.get("status") or {}).get("certificate"):
             return
         signer = request["spec"]["signerName"]
-        if signer not in SIGNERS or decided(request) != "Approved" or condition(request, "Failed") is not None:
+        failed = (condition(request, "Failed") or {}).get("status") == "True"
+        if signer not in SIGNERS or decided(request) != "Approved" or failed:
             return
         changed = await asyncio.get_running_loop().run_in_executor(None, self._signed, request)
         await self._requests.update_status(changed)

@@ -88,4 +88,5 @@ DESCRIPTOR = ControllerDescriptor(
     needs=(NAMESPACES.gr, CONFIGMAPS.gr),
     usable=lambda keys: keys.client_trust is not None,
     in_server=True,
+    hook="start-cluster-authentication-info-controller",
 )

@@ -107,13 +107,15 @@ class Collector:
 
     async def _absent(self, node: Node) -> None:
         """Nothing is where the node was looked for. It may be elsewhere, and wrongly named."""
-        if node.virtual and node.identity.namespace:
+        if node.virtual:
             elsewhere = await self._live.find(node.identity)
             if self._graph.get(node.uid) is not node:
                 return
             if elsewhere is not None:
                 self._observer.seen(node.identity._replace(namespace=meta.namespace(elsewhere)), elsewhere)
                 return
+            if not node.identity.namespace and self._live.resource_of(node.identity).namespaced:
+                return  # named by an object outside namespaces, which can have no such owner: nothing follows
         self._observer.proved_absent(node.identity)
 
     async def _go_on(self, node: Node) -> Result | None:

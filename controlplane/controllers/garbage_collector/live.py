@@ -55,12 +55,15 @@ class LiveObjects:
         return found
 
     async def get(self, identity: Identity) -> Obj | None:
-        """The metadata of what is at these coordinates, whatever its uid; None if nothing is.
+        """The metadata of what is at these coordinates, whatever its uid; None if nothing is, or can be: of a
+        namespaced kind nothing is outside namespaces.
 
         Raises:
             NoKindMatch: nobody knows the kind. APIError, ClientError: it cannot be told.
         """
         resource, key = self._place(identity)
+        if resource.namespaced and not key.namespace:
+            return None
         try:
             return await self._of(resource).get(key, metadata_only=True)
         except APIError as e:

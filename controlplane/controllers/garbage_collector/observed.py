@@ -157,6 +157,8 @@ class Observer:
                 doubtful = True
             elif not owner.names(found.identity):
                 doubtful = True
+            elif found.virtual and found.identity.namespace != node.identity.namespace:
+                doubtful = True  # it was named by an object outside namespaces, perhaps wrongly
             found.add_dependent(node)
         if doubtful:
             self._delete(node.uid)

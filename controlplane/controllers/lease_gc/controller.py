@@ -76,4 +76,10 @@ def _new_key(old: Obj | None, new: Obj | None) -> Iterable[Key]:
     return own_key(old, new) if old is None else ()
 
 
-DESCRIPTOR = ControllerDescriptor(name=NAME, build=build, needs=(LEASES.gr,), in_server=True)
+DESCRIPTOR = ControllerDescriptor(
+    name=NAME,
+    build=build,
+    needs=(LEASES.gr,),
+    in_server=True,
+    hook="start-kube-apiserver-identity-lease-garbage-collector",
+)

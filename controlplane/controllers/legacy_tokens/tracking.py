@@ -80,5 +80,9 @@ def build(context: ControllerContext) -> Controller[Key]:
 
 
 DESCRIPTOR = ControllerDescriptor(
-    name=NAME, build=build, needs=(NAMESPACES.gr, CONFIGMAPS.gr, SECRETS.gr, ACCOUNTS.gr), in_server=True
+    name=NAME,
+    build=build,
+    needs=(NAMESPACES.gr, CONFIGMAPS.gr, SECRETS.gr, ACCOUNTS.gr),
+    in_server=True,
+    hook="start-legacy-token-tracking-controller",
 )

@@ -52,7 +52,7 @@ _FINALIZERS = _Condition(
 def with_conditions(namespace: Obj, content: Content, *, now: str) -> Obj | None:
     """The namespace with its conditions brought up to date; None if they are.
 
-    ``now`` (RFC 3339) is the transition time of those that have changed; other parties' conditions are kept.
+    ``now`` (RFC 3339) is the transition time of those whose status has changed; other parties' conditions are kept.
     """
     status = namespace.get("status") or {}
     before = {condition["type"]: condition for condition in status.get("conditions") or ()}
@@ -66,7 +66,8 @@ def with_conditions(namespace: Obj, content: Content, *, now: str) -> Obj | None
         }
         old = before.get(kind.type) or {}
         if any(old.get(name) != value for name, value in wanted.items()):
-            after[kind.type] = {**wanted, "lastTransitionTime": now}
+            since = old.get("lastTransitionTime") if old.get("status") == wanted["status"] else None
+            after[kind.type] = {**wanted, "lastTransitionTime": since or now}
     if after == before:
         return None
     return {**namespace, "status": {**status, "conditions": list(after.values())}}

@@ -115,9 +115,9 @@ def _finalizers(namespace: Obj) -> list[str]:
 
 
 def _finalized(namespace: Obj) -> Obj | None:
-    kept = [name for name in _finalizers(namespace) if name != FINALIZER]
-    if len(kept) == len(_finalizers(namespace)):
+    if FINALIZER not in _finalizers(namespace):
         return None
+    kept = sorted({name for name in _finalizers(namespace) if name != FINALIZER})  # in order, as upstream writes them
     return {**namespace, "spec": {**namespace["spec"], "finalizers": kept}}
 
 

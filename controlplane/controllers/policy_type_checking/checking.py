@@ -19,7 +19,7 @@ from controlplane.controllers.policy_type_checking.schemas import Schemas
 __all__ = ["expression_warnings"]
 
 _MOST_KINDS = 10
-"""Of one policy; upstream's number."""
+"""Of one rule, after which the rest of a policy is left alone; upstream's number."""
 
 
 class _Kind(NamedTuple):
@@ -104,12 +104,14 @@ async def _kinds(spec: Obj, schemas: Schemas) -> list[GVK]:
         if any("*" in name for name in (*groups, *versions)):
             continue
         plurals = sorted(name for name in rule.get("resources") or () if "*" not in name and "/" not in name)
+        count = 0
         for group in sorted(groups):
             for version in sorted(versions):
                 for plural in plurals:
                     gvk = await schemas.kind(GroupVersion(group, version), plural)
                     if gvk is not None:
                         found.add(gvk)
-                    if len(found) == _MOST_KINDS:
+                        count += 1
+                    if count == _MOST_KINDS:
                         return sorted(found)
     return sorted(found)

@@ -76,12 +76,17 @@ class ResourceQuotas:
         if quota is None:
             return
         hard = quota["spec"].get("hard") or {}
-        used = {name: await self._count(name, key.namespace) for name in hard}
-        known = {name: str(count) for name, count in used.items() if count is not None}
         status = quota.get("status") or {}
-        if (status.get("hard") or {}) == hard and (status.get("used") or {}) == known:
+        before = status.get("used") or {}
+        used = {name: before[name] for name in hard if name in before}  # what cannot be counted now stays as it was
+        for name in hard:
+            count = await self._count(name, key.namespace)
+            if count is not None:
+                used[name] = str(count)
+        if (status.get("hard") or {}) == hard and before == used:
             return
-        await self._quotas.update_status({**quota, "status": {"hard": hard, "used": known}})
+        told = {name: value for name, value in (("hard", hard), ("used", used)) if value}
+        await self._quotas.update_status({**quota, "status": told})
 
     async def _count(self, name: str, namespace: str) -> int | None:
         """How many objects a name stands for; None for a name that nobody here can count."""

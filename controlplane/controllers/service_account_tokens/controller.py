@@ -1,4 +1,5 @@
-"""Fills secrets of type ``kubernetes.io/service-account-token``, and removes them when their account is gone.
+"""Fills secrets of type ``kubernetes.io/service-account-token``, removes them when their account is gone, and takes
+secrets that are gone out of their account's list.
 
 Source: behaviour of kubernetes ``pkg/controller/serviceaccount/tokens_controller.go``.
 """
@@ -38,9 +39,16 @@ class ServiceAccountTokens:
         self, client: ResourceClient, accounts: ResourceClient, secrets: Informer, keys: ControllerKeys
     ) -> None:
         self._secrets, self._accounts, self._known, self._keys = client, accounts, secrets.store, keys
+        self._lost: dict[Key, tuple[Key, str | None]] = {}
+        """Secrets that are gone, and the account (with its uid) that may list them."""
 
     async def reconcile(self, key: Key) -> None:
-        """Fill the secret if its account exists, delete it if it does not."""
+        """Fill the secret if its account exists, delete it if it does not; let its account forget a secret that is
+        gone."""
+        lost = self._lost.get(key)
+        if lost is not None:
+            await self._unlist(key.name, *lost)
+            del self._lost[key]
         secret = self._known.get(key)
         if secret is None or meta.is_being_deleted(secret):
             return
@@ -73,22 +81,34 @@ class ServiceAccountTokens:
         """The secret as it should be; None if it is."""
         assert self._keys.legacy_token is not None, "the descriptor's ``usable`` was not asked"
         namespace, data = meta.namespace(secret), dict(secret.get("data") or {})
-        wanted = {"namespace": namespace.encode()}
+        if not data.get("namespace"):
+            data["namespace"] = base64.b64encode(namespace.encode()).decode()
         if self._keys.root_ca_pem:
-            wanted["ca.crt"] = self._keys.root_ca_pem
-        for name, value in wanted.items():
-            data[name] = base64.b64encode(value).decode()
+            data["ca.crt"] = base64.b64encode(self._keys.root_ca_pem).decode()
         if not data.get("token"):
             token = await self._keys.legacy_token(namespace, meta.name(account), meta.uid(account), meta.name(secret))
             data["token"] = base64.b64encode(token.encode()).decode()
+        if data == (secret.get("data") or {}):
+            return None
         annotations = {
             **meta.annotations(secret),
             ACCOUNT_NAME: meta.name(account),
             ACCOUNT_UID: meta.uid(account),
         }
-        if data == (secret.get("data") or {}) and annotations == meta.annotations(secret):
-            return None
         return {**secret, "metadata": {**secret["metadata"], "annotations": annotations}, "data": data}
+
+    async def _unlist(self, secret: str, account: Key, uid: str | None) -> None:
+        """Take a secret's name out of an account's list."""
+        found = await self._account(account, uid)
+        listed = list((found or {}).get("secrets") or ())
+        kept = [reference for reference in listed if reference.get("name") != secret]
+        if found is None or len(kept) == len(listed):
+            return
+        try:
+            await self._accounts.update({**found, "secrets": kept})
+        except APIError as e:
+            if e.reason != "NotFound":
+                raise
 
     async def _delete(self, key: Key, secret: Obj) -> None:
         log.info("removing the token of a service account that is gone", secret=str(key))
@@ -97,6 +117,15 @@ class ServiceAccountTokens:
         except APIError as e:
             if e.reason not in ("NotFound", "Conflict"):
                 raise
+
+    def changed(self, old: Obj | None, new: Obj | None) -> tuple[Key, ...]:
+        """The secret itself; which account may list it is remembered when it goes."""
+        if old is not None and new is None:
+            annotations = meta.annotations(old)
+            account = Key(meta.namespace(old), annotations.get(ACCOUNT_NAME) or "")
+            if account.name:
+                self._lost[meta.key_of(old)] = account, annotations.get(ACCOUNT_UID)
+        return own_key(old, new)
 
     def of_account(self, old: Obj | None, new: Obj | None) -> list[Key]:
         """The token secrets of an account that came or went."""
@@ -124,7 +153,7 @@ def build(context: ControllerContext) -> Controller[Key]:
     )
     return Controller(
         NAME,
-        watches=[Watch(secrets, own_key), Watch(accounts, tokens.of_account)],
+        watches=[Watch(secrets, tokens.changed), Watch(accounts, tokens.of_account)],
         reconcile=tokens.reconcile,
         workers=WORKERS,
         clock=context.clock,
@@ -139,6 +168,6 @@ DESCRIPTOR = ControllerDescriptor(
     account=ACCOUNT,
     rules=(
         PolicyRule(("get", "list", "watch", "update", "delete"), ("",), ("secrets",)),
-        PolicyRule(("get", "list", "watch"), ("",), ("serviceaccounts",)),
+        PolicyRule(("get", "list", "watch", "update"), ("",), ("serviceaccounts",)),
     ),
 )

@@ -32,7 +32,7 @@ class RemoteConversion(ABC):
     """A ``Conversion`` of which a part is done elsewhere. What ``needs`` does not name is converted by ``convert``, and
     what ``to_storage`` is asked for is in the storage version already."""
 
-    as_stored = False
+    as_stored = keeps_metadata = False
 
     def __init__(self) -> None:
         self.slots = asyncio.Semaphore(AT_ONCE)

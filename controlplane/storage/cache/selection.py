@@ -108,6 +108,8 @@ class Selection:
         return self.representation.frame(b"ERROR", self.representation.error(error.status()))
 
     def _kept(self, entry: Entry) -> bytes:
+        if self.representation.metadata_alone:
+            return self.view.with_metadata(entry, self.version)
         return self.view.encoded(entry, self.version, self.representation.encoding)
 
     def frame(self, change: Change, memo: Memo) -> Frame | None:

@@ -25,10 +25,14 @@ __all__ = ["RELABEL", "ByObject", "Conversion", "View"]
 
 
 class Conversion(Protocol):
-    """From stored to served bytes. ``as_stored``: bytes stored in the version asked for are served as they are."""
+    """From stored to served bytes. ``as_stored``: bytes stored in the version asked for are served as they are.
+    ``keeps_metadata``: whatever is converted, the metadata stays as it is."""
 
     @property
     def as_stored(self) -> bool: ...
+
+    @property
+    def keeps_metadata(self) -> bool: ...
 
     def convert(self, data: bytes, stored: str, wanted: str) -> bytes:
         """An entry's data in another version; ``stored`` and ``wanted`` are apiVersions. Synchronous, without I/O.
@@ -46,7 +50,7 @@ class Conversion(Protocol):
 class _Relabel:
     """Versions that differ by name alone."""
 
-    as_stored = True
+    as_stored = keeps_metadata = True
 
     def convert(self, data: bytes, stored: str, wanted: str) -> bytes:
         # the head comes first, so its apiVersion is the first one
@@ -63,7 +67,7 @@ class ByObject:
     """Forms that differ in their fields: each entry is decoded, converted and encoded, and the outcome kept.
     ``stored``: the apiVersion that is written."""
 
-    as_stored = True
+    as_stored, keeps_metadata = True, False
 
     def __init__(self, convert: Callable[[Obj, str], Obj], stored: str) -> None:
         self._convert, self._stored = convert, stored
@@ -152,6 +156,14 @@ class View:
         if self._as_stored and entry.origin.api_version == self._api_versions[version]:
             return entry.data
         return self._derived(entry, version)
+
+    def with_metadata(self, entry: Entry, version: str) -> bytes:
+        """Bytes that have the metadata of an entry as it is served: not converted, if nothing of it would change.
+        Raises as ``served``."""
+        if self._conversion.keeps_metadata:
+            self.prepare(entry)
+            return entry.data
+        return self.served(entry, version)
 
     def encoded(self, entry: Entry, version: str, encoding: Encoding | None) -> bytes:
         """The bytes of an entry in a served version, in an encoding (None: JSON). Made once, and kept on the entry.

@@ -146,6 +146,12 @@ def test_its_openapi_is_published_with_ours(tmp_path: Path) -> None:
             _, swagger = await main.call("GET", "/openapi/v2")
             assert "org.example.factory.v1.Widget" in swagger["definitions"]
             assert "/api/v1/configmaps" in swagger["paths"]
+            metrics = (await main.call("GET", "/metrics"))[1]
+            name = ".".join(reversed(PATH.split("/")[2:]))
+            counted = f'aggregator_openapi_v2_regeneration_count{{apiservice="{name}",reason="add"}}'
+            assert f"{counted} 1" in metrics
+            assert 'aggregator_openapi_v2_regeneration_duration{reason="add"}' in metrics
+            assert "aggregator_discovery_aggregation_count_total" in metrics
             accept = {"Accept": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}
             plane = main.plane
             async with plane.http.get(f"{plane.running.url}/openapi/v2", ssl=plane.admin_tls, headers=accept) as answer:

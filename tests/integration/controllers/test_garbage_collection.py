@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.apimachinery import meta
-from controlplane.apimachinery.identity import GVR, Key
+from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.client.resources import Propagation
 from controlplane.generic.config import Config
 from controlplane.testing.planes import Plane, running_plane
@@ -132,6 +133,36 @@ def test_an_owner_in_another_namespace_is_reported_and_counts_as_absent() -> Non
             await until(reported)
 
     run(main())
+
+
+def test_an_owner_in_a_namespace_is_never_that_of_an_object_outside_of_them(caplog: pytest.LogCaptureFixture) -> None:
+    """An event says so where the owner exists; the object stays whether it does or not, and nothing is logged as an
+    error."""
+
+    async def main() -> None:
+        async with objects() as o:
+            there = await o.make("there")
+            nowhere: Obj = {**there, "metadata": {"name": "nowhere", "uid": "11111111-2222-3333-4444-555555555555"}}
+            for name, owner in (("of-there", there), ("of-nowhere", nowhere)):
+                metadata = {"name": name, "ownerReferences": [owner_reference(owner)]}
+                await o.namespaces.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+
+            async def told() -> bool:
+                return bool((await o.of(EVENTS).list("default")).items)
+
+            await until(told)
+            [event] = (await o.of(EVENTS).list("default")).items
+            assert event["involvedObject"]["name"] == "of-there"
+            assert event["reason"] == "OwnerRefInvalidNamespace"
+            identity = f"[v1/ConfigMap, namespace: , name: there, uid: {meta.uid(there)}]"
+            assert event["message"] == f'ownerRef {identity} does not exist in namespace ""'
+            await o.make("of-nowhere-too", nowhere)
+            await o.gone("of-nowhere-too")
+            for name in ("of-there", "of-nowhere"):
+                assert not meta.is_being_deleted(await o.namespaces.get(Key("", name)))
+
+    run(main())
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 def test_an_owner_of_a_kind_that_nobody_knows_keeps_its_dependent_until_it_is_known() -> None:

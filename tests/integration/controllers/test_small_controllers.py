@@ -13,6 +13,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.apimachinery.user import UserInfo
+from controlplane.apiserver.authentication.api import authenticated
+from controlplane.client.resources import ResourceClient
 from controlplane.controllers.builtin import BUILTIN
 from controlplane.controllers.certificates.cleaner import over
 from controlplane.generic.config import Config
@@ -100,6 +103,45 @@ def test_a_token_secret_is_filled_with_a_token_that_authenticates_and_goes_with_
     run(main())
 
 
+def test_an_account_forgets_a_token_secret_that_is_gone_and_what_the_secret_says_itself_is_kept() -> None:
+    async def main() -> None:
+        async with objects() as (_plane, o):
+            accounts, secrets = o.of(ACCOUNTS), o.of(SECRETS)
+            await accounts.create(
+                {
+                    "apiVersion": "v1",
+                    "kind": "ServiceAccount",
+                    "metadata": {"namespace": "default", "name": "robot"},
+                    "secrets": [{"name": "robot-token"}, {"name": "another"}],
+                }
+            )
+            key, said = Key("default", "robot-token"), base64.b64encode(b"mine").decode()
+            annotations = {"kubernetes.io/service-account.name": "robot"}
+            await secrets.create(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Secret",
+                    "metadata": {"namespace": "default", "name": "robot-token", "annotations": annotations},
+                    "type": "kubernetes.io/service-account-token",
+                    "data": {"namespace": said},
+                }
+            )
+
+            async def filled() -> bool:
+                return "token" in ((await secrets.get(key)).get("data") or {})
+
+            await until(filled)
+            assert (await secrets.get(key))["data"]["namespace"] == said
+            await secrets.delete(key)
+
+            async def forgotten() -> bool:
+                return bool((await accounts.get(Key("default", "robot")))["secrets"] == [{"name": "another"}])
+
+            await until(forgotten)
+
+    run(main())
+
+
 def request_pem(common_name: str, *organizations: str) -> bytes:
     key = ec.generate_private_key(ec.SECP256R1())
     names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, o) for o in organizations]
@@ -175,6 +217,46 @@ def test_a_nodes_request_is_approved_if_its_user_may_make_it() -> None:
     run(main())
 
 
+def test_a_nodes_request_is_approved_once_its_user_may_make_it() -> None:
+    async def main() -> None:
+        async with objects() as (plane, o):
+            requests, user = o.of(REQUESTS, namespaced=False), "system:bootstrap:abc"
+            await may(plane, user, "creator", "certificatesigningrequests")
+            request = signing_request("node", "kubernetes.io/kube-apiserver-client-kubelet", ["client auth"])
+            request["spec"]["usages"] = ["digital signature", "client auth"]
+            pem = request_pem("system:node:one", "system:nodes")
+            request["spec"]["request"] = base64.b64encode(pem).decode()
+            asking = ResourceClient(plane.client(authenticated(UserInfo(name=user))), REQUESTS, namespaced=False)
+            await asking.create(request)
+            await may(plane, user, "node-client", "certificatesigningrequests/nodeclient")
+
+            async def signed() -> bool:
+                return bool(((await requests.get(Key("", "node"))).get("status") or {}).get("certificate"))
+
+            await until(signed)
+
+    run(main())
+
+
+async def may(plane: Plane, user: str, name: str, resource: str) -> None:
+    """Let a user create a resource of the group of certificates."""
+    group = "rbac.authorization.k8s.io"
+    rule = {"apiGroups": ["certificates.k8s.io"], "resources": [resource], "verbs": ["create"]}
+    role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": [rule]}
+    roles = ResourceClient(plane.client(), GVR(group, "v1", "clusterroles"), namespaced=False)
+    bindings = ResourceClient(plane.client(), GVR(group, "v1", "clusterrolebindings"), namespaced=False)
+    await roles.create(role)
+    await bindings.create(
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "subjects": [{"kind": "User", "name": user, "apiGroup": group}],
+            "roleRef": {"kind": "ClusterRole", "name": name, "apiGroup": group},
+        }
+    )
+
+
 def test_a_request_that_its_signer_refuses_says_why() -> None:
     async def main() -> None:
         async with objects() as (_plane, o):
@@ -206,6 +288,23 @@ def test_requests_are_removed_in_their_time() -> None:
     for kind in ("Approved", "Denied", "Failed"):
         assert not over(request(kind), created + 3600)
         assert over(request(kind), created + 3601)
+
+
+def test_a_quota_of_what_nobody_can_count_says_what_it_bounds() -> None:
+    async def main() -> None:
+        async with objects() as (_plane, o):
+            quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"namespace": "default", "name": "q"}}
+            await o.of(QUOTAS).create({**quota, "spec": {"hard": {"pods": "1"}}})
+
+            async def status() -> Obj:
+                return (await o.of(QUOTAS).get(Key("default", "q"))).get("status") or {}
+
+            async def said() -> bool:
+                return await status() == {"hard": {"pods": "1"}}
+
+            await until(said)
+
+    run(main())
 
 
 def test_a_quota_counts_what_is_there_and_notices_deletions() -> None:

@@ -86,3 +86,11 @@ for thread in threading.enumerate():
         thread.join(10)
 assert "graphlib" in sys.modules
 """)
+
+
+def test_it_may_open_as_many_files_as_the_machine_lets_it() -> None:
+    run("""
+import resource
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+assert soft == hard
+""")

@@ -14,6 +14,8 @@ import socket
 import ssl
 from collections.abc import Callable
 
+from controlplane.apiserver.server.listen.connection import Connection
+from controlplane.apiserver.server.listen.door import Door, Place
 from controlplane.apiserver.server.metrics import TLS_HANDSHAKE_ERRORS
 from controlplane.base import logs
 from controlplane.base.clock import Clock
@@ -38,12 +40,14 @@ class Acceptor:
     def __init__(
         self,
         listening: socket.socket,
-        protocol: Callable[[], asyncio.Protocol],
+        protocol: Callable[[], Connection],
         *,
+        door: Door,
         tls: ssl.SSLContext | None,
         clock: Clock,
     ) -> None:
         self._socket, self._protocol, self._tls, self._clock = listening, protocol, tls, clock
+        self._door = door
         self._under_way = 0
         self._ended = asyncio.Event()
 
@@ -53,7 +57,7 @@ class Acceptor:
             while True:
                 await self._turn()
                 try:
-                    connection, _ = await loop.sock_accept(self._socket)
+                    connection, address = await loop.sock_accept(self._socket)
                 except OSError as error:
                     if error.errno not in _OUT_OF_RESOURCES:
                         if self._socket.fileno() < 0:
@@ -62,8 +66,15 @@ class Acceptor:
                     log.warning("cannot take connections", error=error)
                     await self._clock.sleep(_RETRY_SECONDS)  # nothing tells when a file descriptor becomes free
                     continue
-                self._under_way += 1
-                group.start(self._handshake(connection), name="handshake")
+                place = self._door.enter(address[0])
+                if place is not None:
+                    self._under_way += 1
+                    group.start(self._handshake(connection, self._connection_at(place), place.leave), name="handshake")
+                elif (refusal := self._door.refusal()) is not None:
+                    self._under_way += 1
+                    group.start(self._handshake(connection, refusal.itself, refusal.abort), name="refusal")
+                else:
+                    connection.close()
 
     async def _turn(self) -> None:
         """Wait until a handshake may begin."""
@@ -76,17 +87,32 @@ class Acceptor:
         except TimeoutError:
             pass
 
-    async def _handshake(self, connection: socket.socket) -> None:
+    def _connection_at(self, place: Place) -> Callable[[], asyncio.Protocol]:
+        def connection() -> Connection:
+            made = self._protocol()
+            made.left = place.leave
+            return made
+
+        return connection
+
+    async def _handshake(
+        self, connection: socket.socket, protocol: Callable[[], asyncio.Protocol], leave: Callable[[], None]
+    ) -> None:
+        """``leave``: called if it does not become a connection, whose own to call it is then."""
         loop = asyncio.get_running_loop()
         seconds = HANDSHAKE_SECONDS if self._tls is not None else None
+        connected = False
         try:
             _keep_alive(connection)
-            await loop.connect_accepted_socket(self._protocol, connection, ssl=self._tls, ssl_handshake_timeout=seconds)
+            await loop.connect_accepted_socket(protocol, connection, ssl=self._tls, ssl_handshake_timeout=seconds)
+            connected = True
         except OSError as error:  # TLS errors and timeouts are among them
             TLS_HANDSHAKE_ERRORS.inc()
             log.debug("connection refused", error=error)
             connection.close()
         finally:
+            if not connected:
+                leave()
             self._under_way -= 1
             self._ended.set()
 

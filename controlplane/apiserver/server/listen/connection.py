@@ -59,9 +59,9 @@ def _with_known_method(data: bytes) -> bytes:
 
 class Connection(RequestHandler):
     """aiohttp's protocol of one connection. ``peer`` and ``remote`` are set while it is connected; ``sink`` while a
-    stream is written."""
+    stream is written. ``left`` is called when the connection has ended."""
 
-    __slots__ = ("_head_limits", "_road", "peer", "remote", "sink")
+    __slots__ = ("_head_limits", "_road", "left", "peer", "remote", "sink")
 
     peer: ConnectionPeer
     remote: str
@@ -76,6 +76,7 @@ class Connection(RequestHandler):
     ) -> None:
         super().__init__(manager, loop=loop, **options)
         self.sink: ConnectionSink | None = None
+        self.left: Callable[[], None] | None = None
         self._head_limits = {name: options[name] for name in _HEAD_LIMITS if name in options}
         self._road = road(self) if road is not None else None
 
@@ -86,6 +87,8 @@ class Connection(RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         sink, self.sink = self.sink, None
         super().connection_lost(exc)
+        if self.left is not None:
+            self.left()
         if sink is not None:
             sink.end()
         if self._road is not None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.apimachinery.codec.json import loads
-from controlplane.apimachinery.codec.objects import encode_stored, splice_revision, strip_revision
+from controlplane.apimachinery.codec.objects import decode_metadata, encode_stored, splice_revision, strip_revision
 from controlplane.apimachinery.identity import GVK, Obj
 
 CONFIGMAP = GVK("", "v1", "ConfigMap")
@@ -108,3 +108,13 @@ def test_splicing_equals_decoding_and_encoding(obj: Obj, gvk: GVK, native: bool,
     else:
         assert loads(spliced) == decoded
         assert strip_revision(spliced) == stored
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+@pytest.mark.parametrize("native", [True, False])
+@given(metadata=st.dictionaries(field_names, json_values, max_size=4))
+def test_metadata_is_decoded_alone(metadata: Obj, native: bool, size: int) -> None:
+    obj: Obj = {"metadata": metadata, "spec": {"text": "x" * size, "metadata": {"another": True}}}
+    encoded = splice_revision(encode_stored(obj, GVK("g", "v1", "K"), native=native), 7)
+    assert encoded is not None
+    assert decode_metadata(encoded) == loads(encoded)["metadata"]

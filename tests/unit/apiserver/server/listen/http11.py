@@ -96,13 +96,20 @@ async def serving(
     direct: bool = True,
     body_limit_bytes: int = BODY_LIMIT_BYTES,
     keep_alive_seconds: float = 10.0,
+    most_connections: int = 0,
+    most_per_address: int = 0,
 ) -> AsyncIterator[Served]:
     """Serve ``handler`` on a free port inside the block."""
     listener = Listener(
-        bind("127.0.0.1", 0),
+        [bind("127.0.0.1", 0)],
         handler,
         ListenerConfig(
-            tls=server_tls, direct=direct, body_limit_bytes=body_limit_bytes, keep_alive_seconds=keep_alive_seconds
+            tls=server_tls,
+            direct=direct,
+            body_limit_bytes=body_limit_bytes,
+            keep_alive_seconds=keep_alive_seconds,
+            most_connections=most_connections,
+            most_per_address=most_per_address,
         ),
     )
     listener.start()
