@@ -32,6 +32,7 @@ from controlplane.apiserver.identity.records import PeerRecords
 from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import HookedSource, Source, SourceKind, SourceServices
+from controlplane.apiserver.registry.stored_forms import StoredForms
 from controlplane.apiserver.registry.table import TableHolder, build_table
 from controlplane.apiserver.server.config import ServerConfig
 from controlplane.apiserver.server.health import HealthCheck
@@ -54,7 +55,7 @@ from controlplane.generic.access import ReadAccess, build_access, policy_of, rea
 from controlplane.generic.admission import read_admission_configuration
 from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
-from controlplane.generic.controllers import SERVER_USER, ControllerHost, selected
+from controlplane.generic.controllers import SERVER_USER, ControllerHost, selected, served_resources
 from controlplane.generic.credentials import (
     KeysDiffer,
     check_fingerprints,
@@ -63,11 +64,12 @@ from controlplane.generic.credentials import (
     serves_accounts,
     write_admin_kubeconfig,
 )
-from controlplane.generic.debug import graph_route
+from controlplane.generic.debug import graph_route, storage_report_route
 from controlplane.generic.encryption import add_encryption, open_encryption
 from controlplane.generic.hooks import done, names_of_what_is_done
 from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
+from controlplane.generic.storage_versions import REPORTS_HOOK, ReportsHook, reports_of
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
 from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_true
@@ -140,6 +142,7 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
         stack.push_async_callback(plane.remote_tokens.close)
         stack.push_async_callback(plane.close_access)
         stack.push_async_callback(plane.close_sources)
+        await plane.check_stored_forms()
         yield plane
 
 
@@ -219,8 +222,9 @@ class ControlPlane:
             group_priorities=config.group_priorities,
         )
         self.tables = TableHolder(table, complete=True)
+        self._stored_forms = StoredForms(parts.mirror, self.tables)
         self.webhooks = WebhookTransport(resolver=config.service_resolver)
-        identity = identity_of(config, self.port)
+        identity, shared_store = identity_of(config, self.port), parts.kv.revision_nowait() is None
         records = PeerRecords(parts.mirror, identity.id)
         services = SourceServices(
             mirror=parts.mirror,
@@ -234,8 +238,8 @@ class ControlPlane:
         self.aggregator = self._aggregation(services)
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self._access = build_access(config, parts.access, parts.mirror)
+        self._reports = reports_of(config, identity)
         self.server = self._server()
-        shared_store = parts.kv.revision_nowait() is None
         self.presence = Presence(
             identity,
             config.identity,
@@ -247,6 +251,7 @@ class ControlPlane:
             shared=shared_store,
             clock=config.clock,
             ready=self.server.ready,
+            lease_at_once=self._reports is not None,
         )
         self._roles_made = asyncio.Event()
         for name in names_of_what_is_done(config):
@@ -276,6 +281,8 @@ class ControlPlane:
                 for name, source_hook in source.hooks():
                     self.server.hooks.add_post_start(name, source_hook, by=type(source).__module__)
         self.presence.install(self.server.hooks)
+        if self._reports is not None:
+            self.server.hooks.add_post_start(REPORTS_HOOK, ReportsHook(self._reports, self.presence), by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
         if parts.access.file is not None:
             self.server.hooks.add_post_start("watch-authorization-config", self._watch_access, by=__name__)
@@ -305,6 +312,25 @@ class ControlPlane:
         self.presence.close()
         if self.aggregator is not None:
             await self.aggregator.close()
+
+    async def check_stored_forms(self) -> None:
+        """Refuse a store that holds what this build could not give to anybody. Of a custom resource, whose versions are
+        data rather than code, a line in the log says the same.
+
+        Raises:
+            StartError: the message names the resource, the version, how many there are, and what to do.
+        """
+        own, refused = served_resources(self.config), []
+        for unknown in await self._stored_forms.unknown():
+            if unknown.gr in own:
+                refused.append(str(unknown))
+            else:
+                log.warning("objects are stored in a version that their definition does not have", stored=str(unknown))
+        if refused:
+            raise StartError(
+                f"{'; '.join(refused)}, which this build does not know: start a build that does, migrate there "
+                "(storage version migration, see docs/upgrades.md), then start this one again"
+            )
 
     def prepare(self) -> PreparedControlPlane:
         """Close routes, hooks and health checks. Once."""
@@ -368,6 +394,7 @@ class ControlPlane:
             ServerConfig(
                 authenticator=build_authenticator(config, parts.identities, tokens),
                 identity_headers=config.front_proxy_headers,
+                barrier=self._reports,
                 authorizer=authorizer,
                 resources=endpoints.handle,
                 discovery=discovery.handle,
@@ -416,11 +443,14 @@ class ControlPlane:
         return issuer_routes(IssuerDocuments(config.service_accounts, issuer, address=lambda: address))
 
     def _debug_routes(self) -> list[Route]:
-        """Of what runs in this process."""
-        if all(descriptor.name != garbage_collector.DESCRIPTOR.name for descriptor in selected(self.config)):
-            return []
-        empty = Graph()
-        return [graph_route(lambda: c.observer.graph if (c := self._controllers.collector) is not None else empty)]
+        """Of what is stored, and of what runs in this process."""
+        routes = [storage_report_route(self._stored_forms)]
+        if any(descriptor.name == garbage_collector.DESCRIPTOR.name for descriptor in selected(self.config)):
+            empty = Graph()
+            routes.append(
+                graph_route(lambda: c.observer.graph if (c := self._controllers.collector) is not None else empty)
+            )
+        return routes
 
     def _storage_of(self, group: str, plural: str) -> Storage | None:
         return self.tables.current.storage_of(group, plural)
@@ -459,6 +489,8 @@ class ControlPlane:
         context.start(follow, name="authorization-config")
 
     async def _make_roles(self, _context: HookContext) -> None:
+        if self._reports is not None:
+            await self._reports.completed.wait()
         await self.make_roles()
         self._roles_made.set()
 
@@ -469,6 +501,7 @@ class ControlPlane:
             raise await self._parts.failed
 
         context.start(raise_failure(), name="storage")
+        context.start(self._stored_forms.follow(), name="stored-forms")
 
     async def _prewarm_openapi(self, context: HookContext) -> None:
         from controlplane.apiserver.openapi.prewarm import keep_warm  # late: off by default

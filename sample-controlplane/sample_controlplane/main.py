@@ -4,6 +4,9 @@ sample-controlplane [flags]                  serve
 sample-controlplane explain [flags]          what would be served and run, and why (--output json)
 sample-controlplane controllers [flags]      controllers alone, against any server (--kubeconfig)
 sample-controlplane why OBJECT [flags]       what blocks an object's deletion (--kubeconfig)
+sample-controlplane migrate RESOURCE [flags] write all objects of a resource anew (--kubeconfig)
+sample-controlplane storage-report [flags]   what is stored, by version and encryption key (--kubeconfig or --store)
+sample-controlplane rotate-keys [flags]      a new encryption key in place of the old one (--kubeconfig)
 sample-controlplane store check PATH         examine an embedded store
 sample-controlplane store backup PATH TO     copy one, also while it is served
 sample-controlplane store restore FROM PATH  put a copy back
@@ -39,6 +42,18 @@ def run(argv: list[str]) -> int:
         from controlplane.generic.why_command import why_command
 
         return why_command(argv[1:], program=f"{PROGRAM} why")
+    if argv[:1] == ["migrate"]:
+        from controlplane.generic.migrate_command import migrate_command
+
+        return migrate_command(argv[1:], program=f"{PROGRAM} migrate")
+    if argv[:1] == ["storage-report"]:
+        from controlplane.generic.storage_report_command import storage_report_command
+
+        return storage_report_command(argv[1:], program=f"{PROGRAM} storage-report")
+    if argv[:1] == ["rotate-keys"]:
+        from controlplane.generic.rotate_command import rotate_command
+
+        return rotate_command(argv[1:], program=f"{PROGRAM} rotate-keys")
     if argv[:1] == ["explain"]:
         from controlplane.generic.explain import explain_command
 
