@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -20,13 +20,14 @@ from controlplane.aggregator.transport import BackendTransport, NotResolved
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.user import UserInfo
+from controlplane.apiserver.openapi.remote_parts import part_of
 from controlplane.apiserver.registry.remote import RemoteSwagger
 from controlplane.base import logs
 from controlplane.client.forward.identity import identity_headers
 from controlplane.client.forward.transport import NotTrusted, Unanswered
 from controlplane.reconcile.controller import Result
 
-__all__ = ["REFRESH_SECONDS", "RemoteOpenAPI", "swagger_of"]
+__all__ = ["REFRESH_SECONDS", "RemoteOpenAPI"]
 
 log = logs.get(__name__)
 
@@ -37,7 +38,6 @@ FETCH_SECONDS = 60.0
 LIMIT_BYTES = 64 << 20
 
 _USER = UserInfo(name="system:aggregator")
-_REFERENCE = "#/definitions/"
 
 
 class _NoDocument(Exception):
@@ -98,7 +98,7 @@ class RemoteOpenAPI:
         if known is None or known.digest != digest:
             began, reason = time.perf_counter(), "add" if known is None else "update"
             document = await asyncio.to_thread(_parsed, body)
-            known = self._known[registration.name] = swagger_of(document, f"{registration.path}/", digest)
+            known = self._known[registration.name] = part_of(document, f"{registration.path}/", digest)
             SWAGGER_CHANGES.labels_cached((registration.name, reason)).inc()
             SWAGGER_SECONDS.labels_cached((reason,)).set(time.perf_counter() - began)
         self._learn(registration.name, swagger=known)
@@ -138,31 +138,3 @@ def _parsed(body: bytes) -> Obj:
     if not isinstance(document, dict):
         raise _NoDocument("not a JSON object")
     return document
-
-
-def swagger_of(document: Obj, prefix: str, digest: str) -> RemoteSwagger:
-    """The paths of a document below ``prefix``, and the definitions that they need."""
-    paths = {path: item for path, item in (document.get("paths") or {}).items() if path.startswith(prefix)}
-    every = document.get("definitions") or {}
-    definitions: dict[str, Obj] = {}
-    pending = list(_references(paths))
-    while pending:
-        name = pending.pop()
-        if name in every and name not in definitions:
-            definitions[name] = every[name]
-            pending += _references(every[name])
-    return RemoteSwagger(digest, paths, definitions)
-
-
-def _references(value: Any) -> Iterator[str]:
-    """The definitions that a part of a document refers to."""
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, dict):
-            reference = one.get("$ref")
-            if isinstance(reference, str) and reference.startswith(_REFERENCE):
-                yield reference.removeprefix(_REFERENCE)
-            pending += one.values()
-        elif isinstance(one, list):
-            pending += one

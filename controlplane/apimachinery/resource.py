@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import Any, Protocol
@@ -260,6 +260,9 @@ class Resource:
     own: another resource has the same objects under the same ``key_prefix`` (events). ``convert`` gives an object (its
     apiVersion says its form) in the form of another apiVersion; it may share parts.
     ``other_forms``: the schemas, by apiVersion, of the forms in which that other resource serves them.
+    ``owned_form``: an object in another apiVersion, to tell what its owners own there; a ValueError says why not. None:
+    ``convert``, and without that its versions differ by name alone. ``fetch_form``: the same where it takes a request
+    to somebody; raises StorageError.
     ``attributes``: the selectable fields of an object; ``field_labels``: their names (the allowed field selectors).
     ``stored``: objects are kept. If not, those that are created are answered and forgotten (reviews).
     ``volatile``: churns so much that its history has a ring budget of its own (events, leases).
@@ -281,6 +284,8 @@ class Resource:
     stored_group: str | None = None
     convert: Callable[[Obj, str], Obj] | None = None
     other_forms: Mapping[str, Obj] = field(default_factory=dict)
+    owned_form: Callable[[Obj, str], Obj] | None = None
+    fetch_form: Callable[[Obj, str], Awaitable[Obj]] | None = None
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = STANDARD_VERBS

@@ -11,8 +11,11 @@ PRIVATE_MODE = 0o600
 """Readable by the owner only: keys, and kubeconfigs that hold them."""
 
 
-def write_atomically(path: Path, data: bytes, *, mode: int = PRIVATE_MODE) -> None:
-    """Write ``data`` to a new file beside ``path``, sync it, and put it in the place of ``path``.
+def write_atomically(
+    path: Path, data: bytes, *, mode: int = PRIVATE_MODE, owner: tuple[int, int] | None = None
+) -> None:
+    """Write ``data`` to a new file beside ``path``, sync it, and put it in the place of ``path``. ``owner``: user and
+    group that it is to belong to, if not to us.
 
     Raises:
         OSError: not writable, disk full; ``path`` is then as it was and nothing is left beside it.
@@ -22,6 +25,8 @@ def write_atomically(path: Path, data: bytes, *, mode: int = PRIVATE_MODE) -> No
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            if owner is not None and owner != (os.geteuid(), os.getegid()):
+                os.fchown(descriptor, *owner)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -99,11 +99,12 @@ _CACHED_HEADER_CHARACTERS = 512
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The form agreed on."""
+    """The form agreed on. ``profile``: a variant of the same content."""
 
     media_type: str = JSON
     conversion: Conversion | None = None
     pretty: bool = False
+    profile: str = ""
 
     @property
     def plain(self) -> bool:
@@ -223,7 +224,7 @@ def _agree(parameters: dict[str, str], media_type: str, form: Form) -> Answer | 
             return None
     elif not form.plain or (media_type == PROTOBUF and not form.protobuf):
         return None
-    return Answer(media_type, conversion, parameters.get("pretty") == "1")
+    return Answer(media_type, conversion, parameters.get("pretty") == "1", parameters.get("profile", ""))
 
 
 def body_type(content_type: str | None) -> str:

@@ -137,7 +137,11 @@ def declare(
     made, compiled = plain_resources(Definition(described, create_revision=0, mod_revision=0), schemas.__getitem__)
     functions = {v.name: v.functions for v in several if v.functions is not None}
     if functions:
-        made = made._replace(conversion=PythonConversion(compiled, group, stored, functions))
+        conversion = PythonConversion(compiled, group, stored, functions)
+        made = made._replace(
+            versions=tuple(replace(resource, owned_form=conversion.form) for resource in made.versions),
+            conversion=conversion,
+        )
     columns = {v.name: v.columns for v in several if v.columns}
     return made._replace(
         versions=tuple(_with(resource, columns, strategy) for resource in made.versions),

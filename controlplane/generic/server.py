@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -28,9 +28,11 @@ from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.identity.presence import Presence
+from controlplane.apiserver.identity.records import PeerRecords
 from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.registry.settings import RegistrySettings
-from controlplane.apiserver.registry.sources import Source, SourceKind, SourceServices
+from controlplane.apiserver.registry.sources import HookedSource, Source, SourceKind, SourceServices
+from controlplane.apiserver.registry.stored_forms import StoredForms
 from controlplane.apiserver.registry.table import TableHolder, build_table
 from controlplane.apiserver.server.config import ServerConfig
 from controlplane.apiserver.server.health import HealthCheck
@@ -53,7 +55,7 @@ from controlplane.generic.access import ReadAccess, build_access, policy_of, rea
 from controlplane.generic.admission import read_admission_configuration
 from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
 from controlplane.generic.config import CompletedConfig
-from controlplane.generic.controllers import SERVER_USER, ControllerHost, selected
+from controlplane.generic.controllers import SERVER_USER, ControllerHost, selected, served_resources
 from controlplane.generic.credentials import (
     KeysDiffer,
     check_fingerprints,
@@ -62,11 +64,12 @@ from controlplane.generic.credentials import (
     serves_accounts,
     write_admin_kubeconfig,
 )
-from controlplane.generic.debug import graph_route
+from controlplane.generic.debug import graph_route, storage_report_route
 from controlplane.generic.encryption import add_encryption, open_encryption
 from controlplane.generic.hooks import done, names_of_what_is_done
 from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
+from controlplane.generic.storage_versions import REPORTS_HOOK, ReportsHook, reports_of
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
 from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_true
@@ -108,7 +111,7 @@ class _Parts:
     """What ``open_plane`` has opened. ``thread``: for files. ``admission``: plugins' configurations, by name.
     ``access``: who decides."""
 
-    listening: socket.socket
+    listening: Sequence[socket.socket]
     kv: KV
     mirror: Mirror
     identities: Identities
@@ -139,13 +142,17 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
         stack.push_async_callback(plane.remote_tokens.close)
         stack.push_async_callback(plane.close_access)
         stack.push_async_callback(plane.close_sources)
+        await plane.check_stored_forms()
         yield plane
 
 
 async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     loop = asyncio.get_running_loop()
-    listening = bind(config.host, config.port)
-    stack.callback(listening.close)
+    listening = [bind(config.host, config.port)]
+    if config.peer_bind is not None:
+        listening.append(bind(*config.peer_bind, flags="--peer-bind-address"))
+    for one in listening:
+        stack.callback(one.close)
     thread = ThreadPoolExecutor(1, thread_name_prefix="files")
     stack.callback(thread.shutdown)
     reading = loop.run_in_executor(thread, read_identities, config)  # while the store is opened
@@ -161,7 +168,7 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
     access = await loop.run_in_executor(thread, read_access, config)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)
-    encryption = await open_encryption(config, listening.getsockname()[1])
+    encryption = await open_encryption(config, listening[0].getsockname()[1])
     if encryption is not None:
         stack.push_async_callback(encryption.close)
     failed: asyncio.Future[BaseException] = loop.create_future()
@@ -205,7 +212,7 @@ class ControlPlane:
     def __init__(self, config: CompletedConfig, parts: _Parts) -> None:
         self.config, self._parts = config, parts
         self.mirror, self.kv = parts.mirror, parts.kv
-        self.port: int = parts.listening.getsockname()[1]
+        self.port: int = parts.listening[0].getsockname()[1]
         self.url = server_url(config, self.port)
         kinds = [SourceKind(resource) for resource in config.resources]
         kinds += [SourceKind(version, kind.conversion) for kind in config.declared for version in kind.versions]
@@ -215,23 +222,28 @@ class ControlPlane:
             group_priorities=config.group_priorities,
         )
         self.tables = TableHolder(table, complete=True)
+        self._stored_forms = StoredForms(parts.mirror, self.tables)
         self.webhooks = WebhookTransport(resolver=config.service_resolver)
+        identity, shared_store = identity_of(config, self.port), parts.kv.revision_nowait() is None
+        records = PeerRecords(parts.mirror, identity.id)
         services = SourceServices(
             mirror=parts.mirror,
             tables=self.tables,
             registry=RegistrySettings(clock=config.clock, garbage_collection=config.garbage_collection),
             webhooks=self.webhooks,
             on_failure=lambda error: None if parts.failed.done() else parts.failed.set_result(error),
+            peers=records,
         )
         self._sources: list[Source] = [source.start(services) for source in config.sources]
         self.aggregator = self._aggregation(services)
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self._access = build_access(config, parts.access, parts.mirror)
+        self._reports = reports_of(config, identity)
         self.server = self._server()
-        shared_store = parts.kv.revision_nowait() is None
         self.presence = Presence(
-            identity_of(config, self.port),
+            identity,
             config.identity,
+            records=records,
             mirror=parts.mirror,
             client_as=self.loopback,
             user=SERVER_USER,
@@ -239,6 +251,7 @@ class ControlPlane:
             shared=shared_store,
             clock=config.clock,
             ready=self.server.ready,
+            lease_at_once=self._reports is not None,
         )
         self._roles_made = asyncio.Event()
         for name in names_of_what_is_done(config):
@@ -263,7 +276,13 @@ class ControlPlane:
             self.server.add_live_check(self.aggregator.check())
             for name, hook in self.aggregator.hooks():
                 self.server.hooks.add_post_start(name, hook, by=__name__)
+        for source in self._sources:
+            if isinstance(source, HookedSource):
+                for name, source_hook in source.hooks():
+                    self.server.hooks.add_post_start(name, source_hook, by=type(source).__module__)
         self.presence.install(self.server.hooks)
+        if self._reports is not None:
+            self.server.hooks.add_post_start(REPORTS_HOOK, ReportsHook(self._reports, self.presence), by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
         if parts.access.file is not None:
             self.server.hooks.add_post_start("watch-authorization-config", self._watch_access, by=__name__)
@@ -286,13 +305,32 @@ class ControlPlane:
 
     async def close_sources(self) -> None:
         """Stop what follows the store: indexes, and what changes the table. Idempotent."""
-        self.presence.close()
         self._access.index.close()
         self._admission.close()
         while self._sources:
             await self._sources.pop().close()
+        self.presence.close()
         if self.aggregator is not None:
             await self.aggregator.close()
+
+    async def check_stored_forms(self) -> None:
+        """Refuse a store that holds what this build could not give to anybody. Of a custom resource, whose versions are
+        data rather than code, a line in the log says the same.
+
+        Raises:
+            StartError: the message names the resource, the version, how many there are, and what to do.
+        """
+        own, refused = served_resources(self.config), []
+        for unknown in await self._stored_forms.unknown():
+            if unknown.gr in own:
+                refused.append(str(unknown))
+            else:
+                log.warning("objects are stored in a version that their definition does not have", stored=str(unknown))
+        if refused:
+            raise StartError(
+                f"{'; '.join(refused)}, which this build does not know: start a build that does, migrate there "
+                "(storage version migration, see docs/upgrades.md), then start this one again"
+            )
 
     def prepare(self) -> PreparedControlPlane:
         """Close routes, hooks and health checks. Once."""
@@ -356,6 +394,7 @@ class ControlPlane:
             ServerConfig(
                 authenticator=build_authenticator(config, parts.identities, tokens),
                 identity_headers=config.front_proxy_headers,
+                barrier=self._reports,
                 authorizer=authorizer,
                 resources=endpoints.handle,
                 discovery=discovery.handle,
@@ -404,11 +443,14 @@ class ControlPlane:
         return issuer_routes(IssuerDocuments(config.service_accounts, issuer, address=lambda: address))
 
     def _debug_routes(self) -> list[Route]:
-        """Of what runs in this process."""
-        if all(descriptor.name != garbage_collector.DESCRIPTOR.name for descriptor in selected(self.config)):
-            return []
-        empty = Graph()
-        return [graph_route(lambda: c.observer.graph if (c := self._controllers.collector) is not None else empty)]
+        """Of what is stored, and of what runs in this process."""
+        routes = [storage_report_route(self._stored_forms)]
+        if any(descriptor.name == garbage_collector.DESCRIPTOR.name for descriptor in selected(self.config)):
+            empty = Graph()
+            routes.append(
+                graph_route(lambda: c.observer.graph if (c := self._controllers.collector) is not None else empty)
+            )
+        return routes
 
     def _storage_of(self, group: str, plural: str) -> Storage | None:
         return self.tables.current.storage_of(group, plural)
@@ -425,9 +467,10 @@ class ControlPlane:
         if remote is not None:
             return remote.has(info.resource)
         served = self.tables.current.lookup(info.group, info.version, info.resource)
-        return served is not None and (
-            not info.subresource or served.resource.subresource(info.subresource) is not None
-        )
+        if served is not None and (not info.subresource or served.resource.subresource(info.subresource) is not None):
+            return True
+        elsewhere = self.tables.current.elsewhere
+        return elsewhere is not None and elsewhere.serves(info)
 
     async def make_roles(self) -> None:
         """Make the roles and bindings that every server has, where they are missing or lack something; nothing where
@@ -446,6 +489,8 @@ class ControlPlane:
         context.start(follow, name="authorization-config")
 
     async def _make_roles(self, _context: HookContext) -> None:
+        if self._reports is not None:
+            await self._reports.completed.wait()
         await self.make_roles()
         self._roles_made.set()
 
@@ -456,6 +501,7 @@ class ControlPlane:
             raise await self._parts.failed
 
         context.start(raise_failure(), name="storage")
+        context.start(self._stored_forms.follow(), name="stored-forms")
 
     async def _prewarm_openapi(self, context: HookContext) -> None:
         from controlplane.apiserver.openapi.prewarm import keep_warm  # late: off by default
@@ -501,7 +547,7 @@ class PreparedControlPlane:
             StartError: the kubeconfig cannot be written. ServerFailed: a task of the server's own has failed.
         """
         plane, loop = self._plane, asyncio.get_running_loop()
-        async with self._server.serving(self._parts.listening):
+        async with self._server.serving(*self._parts.listening):
             try:
                 written = await loop.run_in_executor(
                     self._parts.thread,

@@ -16,7 +16,8 @@ from controlplane.base.options import OptionGroup, option
 from controlplane.client.errors import ClientError
 from controlplane.client.http import HTTPClient
 from controlplane.client.kubeconfig import load_kubeconfig
-from controlplane.controllers.blocking.report import NoSuchResource, Report, why
+from controlplane.client.naming import NoSuchResource
+from controlplane.controllers.blocking.report import Report, why
 from controlplane.generic.command import REFUSED, UNUSABLE, load_options
 
 __all__ = ["WhyOptions", "why_command"]

@@ -20,7 +20,7 @@ from controlplane.storage.kv.sqlite.lock import StoreLock
 from controlplane.storage.kv.sqlite.opening import recognise, sync_directory
 from controlplane.storage.kv.sqlite.writer import connect
 
-__all__ = ["RESTORE_REVISION_STEP", "CheckReport", "backup", "check", "restore"]
+__all__ = ["RESTORE_REVISION_STEP", "CheckReport", "backup", "check", "restore", "stored_heads"]
 
 RESTORE_REVISION_STEP = 1_000_000_000
 """How far a restore raises the revision: above all that clients can have seen since the backup was made."""
@@ -74,6 +74,26 @@ def check(path: Path | str) -> CheckReport:
         size_bytes=path.stat().st_size,
         problems=tuple(problems),
     )
+
+
+def stored_heads(path: Path | str, size_bytes: int) -> list[tuple[bytes, bytes]]:
+    """Every live key, ascending, with how its value begins, all as of one moment. A server may run on it meanwhile.
+
+    Raises:
+        StoreUnusable: there is no store at the path, or it cannot be read.
+    """
+    path = _existing(path)
+    try:
+        with closing(connect(path)) as db:
+            db.execute("PRAGMA query_only = 1")
+            return db.execute(
+                "SELECT log.key, substr(log.value, 1, ?) FROM log JOIN"
+                " (SELECT max(revision) AS revision, version FROM log GROUP BY key HAVING version > 0) AS newest"
+                " ON log.revision = newest.revision ORDER BY log.key",
+                (size_bytes,),
+            ).fetchall()
+    except sqlite3.Error as error:
+        raise refused_open(path, error) from error
 
 
 def backup(path: Path | str, destination: Path | str) -> int:

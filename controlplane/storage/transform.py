@@ -41,6 +41,9 @@ class TransformedStore(Protocol):
     def reread(self) -> None:
         """What could not be read may be readable now. Returns at once."""
 
+    async def count_keys(self, group: str, plural: str) -> Mapping[str, int]:
+        """How many objects of a resource are under each key now, those aside that cannot be read."""
+
     def rename_key(self, group: str, plural: str, key_ids: Mapping[str, str]) -> None:
         """These ids mean other keys from now on: what was read under them is under the new names. Returns at once."""
 

@@ -194,7 +194,7 @@ class StorageVersionMigrator:
         return show
 
     async def _end(self, migration: Obj, outcome: _Outcome) -> None:
-        """Say how it has ended, then clean up."""
+        """Say how it has ended, in the status and in an event, then clean up: who sees it cleaned up finds both."""
         gr, failure = resource_of(migration), outcome.failure
         if failure:
             ended = await self._set(migration, FAILED, "True", "StorageVersionMigrationFailed", failure)
@@ -203,13 +203,13 @@ class StorageVersionMigrator:
         result = "failed" if failure else "succeeded"
         metrics.MIGRATIONS.labels_cached((gr.group, gr.resource, result)).inc()
         log.info("storage migration ended", resource=str(gr), result=result, counts=outcome.counts, error=failure)
-        await self._clean_up(ended)
         await self._events.event(
             reference_to(ended),
             reason=f"Migration{result.capitalize()}",
             message="; ".join(filter(None, [failure, outcome.counts])),
             type="Warning" if failure else "Normal",
         )
+        await self._clean_up(ended)
 
     async def _clean_up(self, migration: Obj) -> None:
         """Once it has ended: the definition first, since the condition tells whether that was done."""

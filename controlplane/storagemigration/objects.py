@@ -15,6 +15,7 @@ __all__ = [
     "MIGRATIONS",
     "RUNNING",
     "SUCCEEDED",
+    "condition_of",
     "in_turn",
     "is_running",
     "is_terminal",
@@ -41,9 +42,14 @@ def revision_of(migration: Obj) -> str:
     return (migration.get("status") or {}).get("resourceVersion") or ""
 
 
-def is_true(migration: Obj, type_: str) -> bool:
+def condition_of(migration: Obj, type_: str) -> Obj | None:
     conditions = (migration.get("status") or {}).get("conditions") or ()
-    return any(condition["type"] == type_ and condition["status"] == "True" for condition in conditions)
+    return next((condition for condition in conditions if condition["type"] == type_), None)
+
+
+def is_true(migration: Obj, type_: str) -> bool:
+    condition = condition_of(migration, type_)
+    return condition is not None and condition["status"] == "True"
 
 
 def is_terminal(migration: Obj) -> bool:

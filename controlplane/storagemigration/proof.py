@@ -22,12 +22,12 @@ _NO_REPORT = frozenset({403, 404})
 
 class StoredForm(NamedTuple):
     """So many objects are stored in one version (``""``: it cannot be read) under one key (``""``: none). ``current``:
-    as they would be written now."""
+    as they would be written now, None if nobody serves them."""
 
     version: str
     key: str
     objects: int
-    current: bool
+    current: bool | None
 
 
 async def stored_forms(client: APIClient, gr: GroupResource) -> list[StoredForm] | None:
@@ -50,7 +50,7 @@ async def stored_forms(client: APIClient, gr: GroupResource) -> list[StoredForm]
 
 def left_behind(forms: Sequence[StoredForm]) -> list[StoredForm]:
     """Those that are not as they would be written now."""
-    return [form for form in forms if not form.current]
+    return [form for form in forms if form.current is False]
 
 
 def text_of(forms: Sequence[StoredForm]) -> str:

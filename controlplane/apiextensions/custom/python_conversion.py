@@ -54,6 +54,17 @@ class PythonConversion:
             return obj
         return self._converted(loads(dumps(obj)), version, self._storage_version)
 
+    def form(self, obj: Obj, api_version: str) -> Obj:
+        """An object in another version; ``obj`` is not changed.
+
+        Raises:
+            ValueError: what came of it does not fit that version.
+        """
+        try:
+            return self._converted(loads(dumps(obj)), _version(obj["apiVersion"]), _version(api_version))
+        except Unreadable as error:
+            raise ValueError(str(error)) from error
+
     def _converted(self, obj: Obj, stored: str, wanted: str) -> Obj:
         metadata, kind = obj["metadata"], obj["kind"]
         if stored in self._functions:

@@ -6,6 +6,7 @@ Pure: the same definition gives the same resources, on every replica.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from controlplane.apiextensions.custom.columns import columns_of
@@ -54,8 +55,10 @@ def resources_of(
     by = definition.spec.get("conversion") or {}
     if by.get("strategy") == "Webhook":
         stored = f"{definition.group}/{made.stored.storage_version}"
+        conversion = WebhookConversion(schemas, stored, by, name=definition.name, caller=caller, clock=clock)
         made = made._replace(
-            conversion=WebhookConversion(schemas, stored, by, name=definition.name, caller=caller, clock=clock)
+            versions=tuple(replace(resource, fetch_form=conversion.fetch_form) for resource in made.versions),
+            conversion=conversion,
         )
     return made
 

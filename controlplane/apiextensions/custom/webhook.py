@@ -100,7 +100,15 @@ class WebhookConversion(RemoteConversion):
     async def to_storage_remote(self, obj: Obj) -> Obj:
         if obj["apiVersion"] == self._storage_api_version:
             return obj
-        (converted,) = await self._convert([obj], self._storage_api_version)
+        return await self.fetch_form(obj, self._storage_api_version)
+
+    async def fetch_form(self, obj: Obj, api_version: str) -> Obj:
+        """An object in another version; ``obj`` is not changed.
+
+        Raises:
+            ConversionFailed.
+        """
+        (converted,) = await self._convert([obj], api_version)
         return converted
 
     async def _convert(self, objects: Sequence[Obj], wanted: str) -> Sequence[Obj]:

@@ -9,8 +9,10 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
+from time import perf_counter
 
 from controlplane.apiextensions.definition.validation.field_paths import FieldPathError, resolve_field_path
+from controlplane.apiextensions.rules.metrics import COMPILATION_SECONDS
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.rules.declarations import Declared, SchemaTypes
@@ -80,14 +82,17 @@ def each_rule(declared: Declared) -> Iterator[Rule]:
         return
     types = SchemaTypes(declared)
     plain, optional = _environment(declared.type, declared.type, types), None
-    rules = []
+    rules, seconds = [], 0.0
     for entry in given:
+        began = perf_counter()
         environment = plain
         if entry.get("optionalOldSelf"):
             optional = optional or _environment(declared.type, optional_of(declared.type), types)
             environment = optional
         rules.append(_rule(entry, declared, environment))
+        seconds += perf_counter() - began
         yield rules[-1]
+    COMPILATION_SECONDS.observe(seconds)
     _KEPT[key] = rules
     if len(_KEPT) > _MAX_KEPT:
         _KEPT.popitem(last=False)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from time import perf_counter
 from typing import Any
 
 from controlplane.apiextensions.rules.compiled import Rule, compile_rules, each_rule
+from controlplane.apiextensions.rules.metrics import EVALUATION_SECONDS
 from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.correlation import ABSENT, old_item, unchanged
@@ -89,9 +91,10 @@ class SchemaRules:
     def _run(self, obj: Obj, old: Obj | None) -> _Run:
         if self._root is None:
             self._root = _root(self._schema, is_root=True)
-        run = _Run()
+        run, began = _Run(), perf_counter()
         with suppress(_Stop):
             run.value(_Place(None, self._root, "", obj, ABSENT if old is None else old))
+        EVALUATION_SECONDS.observe(perf_counter() - began)
         return run
 
 

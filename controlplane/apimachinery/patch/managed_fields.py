@@ -118,6 +118,7 @@ class FieldManager:
 
         Raises:
             ConflictError: somebody else owns a field with another value, and not ``force``.
+            FormError: it cannot be had in a version in which somebody owns fields.
             TypeMismatch: ``applied`` does not fit its type.
             ValueError: the stored object or its managed fields do not fit, so that nothing can be merged into it.
         """

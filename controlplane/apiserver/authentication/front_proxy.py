@@ -20,7 +20,10 @@ from controlplane.base.tls.der import COMMON_NAME, Certificate
 from controlplane.base.values import dataclass
 from controlplane.client.request import Request
 
-__all__ = ["STANDARD_HEADERS", "FrontProxyAuthenticator", "IdentityHeaders"]
+__all__ = ["BY_FRONT_PROXY", "STANDARD_HEADERS", "FrontProxyAuthenticator", "IdentityHeaders"]
+
+BY_FRONT_PROXY = "by-front-proxy"
+"""Key of ``Request.values``: set where a front proxy, by its certificate, has said who makes the request."""
 
 Headers = CIMultiDict[str] | CIMultiDictProxy[str]
 
@@ -80,6 +83,7 @@ class FrontProxyAuthenticator:
             return None
         if self._allowed and leaf.meaning not in self._allowed:
             raise unauthorized() from BadCredentials(f"x509: subject with cn={leaf.meaning} is not in the allowed list")
+        request.values[BY_FRONT_PROXY] = True
         return authenticated(
             UserInfo(
                 name=name,

@@ -5,12 +5,14 @@ Source: kubernetes/apiserver ``pkg/authorization/union``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision, DeniedByFailure
+from controlplane.apiserver.authorization.metrics import DECISIONS
 from controlplane.apiserver.authorization.rules import RuleResolver, Rules, joined
 from controlplane.base import logs
+from controlplane.base.metrics import CounterChild
 
 __all__ = ["UnionAuthorizer"]
 
@@ -22,31 +24,37 @@ class UnionAuthorizer:
     if no other decides: a request may still be allowed by the rest, as upstream has it, but never by the failure. A
     failure that is a denial ends the search.
 
-    ``authorizers``: name and authorizer, in order; the log calls them so.
+    ``authorizers``: name and authorizer, in order; the log calls them so. ``types``: of those whose decisions are
+    counted, by name.
     """
 
     __slots__ = ("_authorizers",)
 
-    def __init__(self, authorizers: Sequence[tuple[str, Authorizer]]) -> None:
+    def __init__(self, authorizers: Sequence[tuple[str, Authorizer]], types: Mapping[str, str] | None = None) -> None:
         """Raises ValueError: a name is empty or used twice."""
         names = [name for name, _ in authorizers]
         if "" in names or len(set(names)) != len(names):
             raise ValueError(f"authorizers must have names of their own: {names}")
-        self._authorizers = tuple(authorizers)
+        counters = {name: _counters(type_, name) for name, type_ in (types or {}).items()}
+        self._authorizers = tuple((name, authorizer, counters.get(name)) for name, authorizer in authorizers)
 
     async def authorize(self, attributes: Attributes) -> tuple[Decision, str]:
         reasons: list[str] = []
         failure: Exception | None = None
-        for name, authorizer in self._authorizers:
+        for name, authorizer, counters in self._authorizers:
             try:
                 answer = await authorizer.authorize(attributes)
             except DeniedByFailure:
+                if counters is not None:
+                    counters[Decision.DENY].inc()
                 raise
             except Exception as error:  # noqa: BLE001  # any failure of one is the same to the others; raised below
                 log.warning("authorizer failed", authorizer=name, error=error)
                 failure = failure or error
                 continue
             if answer[0] is not Decision.NO_OPINION:
+                if counters is not None:
+                    counters[answer[0]].inc()
                 return answer
             if answer[1]:
                 reasons.append(answer[1])
@@ -56,5 +64,10 @@ class UnionAuthorizer:
 
     async def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """See ``RuleResolver``: the rules of all that work by rules."""
-        resolvers = [authorizer for _, authorizer in self._authorizers if isinstance(authorizer, RuleResolver)]
+        resolvers = [authorizer for _, authorizer, _ in self._authorizers if isinstance(authorizer, RuleResolver)]
         return joined([await resolver.rules_for(user, namespace) for resolver in resolvers])
+
+
+def _counters(type_: str, name: str) -> dict[Decision, CounterChild]:
+    decisions = ((Decision.ALLOW, "allowed"), (Decision.DENY, "denied"))
+    return {decision: DECISIONS.labels_cached((type_, name, label)) for decision, label in decisions}

@@ -6,6 +6,7 @@ Source: kubernetes/apiserver ``pkg/endpoints/discovery`` (legacy) and ``pkg/endp
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import cached_property
 
 from controlplane.apimachinery.codec.json import dumps
@@ -15,7 +16,7 @@ from controlplane.apiserver.discovery.metrics import AGGREGATIONS
 from controlplane.apiserver.discovery.resources import legacy_entries, shown_subresources, shown_verbs
 from controlplane.apiserver.registry.table import ResourceTable, Served, ServedGroup, ServedVersion
 
-__all__ = ["Aggregated", "Documents"]
+__all__ = ["Aggregated", "Documents", "api_versions", "group_document", "group_list", "resource_list"]
 
 
 class Aggregated:
@@ -37,7 +38,7 @@ class Documents:
     """All documents of ``table``. ``server_address``: host and port that clients are told in ``/api``."""
 
     def __init__(self, table: ResourceTable, server_address: str) -> None:
-        self._table, self._server_address = table, server_address
+        self._table, self.server_address = table, server_address
         self._groups: dict[str, Obj] = {}
         self._versions: dict[tuple[str, str], Obj] = {}
 
@@ -47,17 +48,12 @@ class Documents:
         group = self._table.group("")
         if group is None:
             return None
-        return {
-            "kind": "APIVersions",
-            "versions": [version.name for version in group.versions],
-            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": self._server_address}],
-        }
+        return api_versions([version.name for version in group.versions], self.server_address)
 
     @cached_property
     def groups(self) -> Obj:
         """``/apis``."""
-        listed = [_group(group) for group in self._table.groups if group.name]
-        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
+        return group_list([group for group in self.described if group["metadata"]])
 
     def group(self, name: str) -> Obj | None:
         """``/apis/<group>``; None if nobody serves it."""
@@ -65,7 +61,7 @@ class Documents:
         if group is None:
             return None
         if name not in self._groups:
-            self._groups[name] = {"kind": "APIGroup", "apiVersion": "v1", **_group(group)}
+            self._groups[name] = group_document(_discovered_group(group))
         return self._groups[name]
 
     def is_custom(self, name: str) -> bool:
@@ -81,23 +77,29 @@ class Documents:
             served = served_group.version(version) if served_group is not None else None
             if served is None:
                 return None
-            self._versions[key] = {
-                "kind": "APIResourceList",
-                **({"apiVersion": "v1"} if group else {}),
-                "groupVersion": _group_version(group, version),
-                "resources": legacy_entries(served.resources.values()),
-            }
+            self._versions[key] = resource_list(group, version, legacy_entries(served.resources.values()))
         return self._versions[key]
+
+    @cached_property
+    def described(self) -> list[Obj]:
+        """All groups in the aggregated form, in order; the core group has no name."""
+        return [_discovered_group(group) for group in self._table.groups]
+
+    def described_version(self, group: str, version: str) -> Obj | None:
+        """One version in the aggregated form."""
+        found = self._table.group(group)
+        versions: list[Obj] = _discovered_group(found)["versions"] if found is not None else []
+        return next((entry for entry in versions if entry["version"] == version), None)
 
     @cached_property
     def aggregated_core(self) -> Aggregated:
         """``/api`` for clients that ask for one document."""
-        return Aggregated([_discovered_group(group) for group in self._table.groups if not group.name])
+        return Aggregated([group for group in self.described if not group["metadata"]])
 
     @cached_property
     def aggregated_groups(self) -> Aggregated:
         """``/apis`` for clients that ask for one document."""
-        return Aggregated([_discovered_group(group) for group in self._table.groups if group.name])
+        return Aggregated([group for group in self.described if group["metadata"]])
 
     def paths(self) -> list[str]:
         """All paths that have a document."""
@@ -112,9 +114,40 @@ def _group_version(group: str, version: str) -> str:
     return f"{group}/{version}" if group else version
 
 
-def _group(group: ServedGroup) -> Obj:
-    versions = [{"groupVersion": _group_version(group.name, v.name), "version": v.name} for v in group.versions]
-    return {"name": group.name, "versions": versions, "preferredVersion": versions[0]}
+def api_versions(versions: list[str], server_address: str) -> Obj:
+    """``/api``."""
+    return {
+        "kind": "APIVersions",
+        "versions": versions,
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}],
+    }
+
+
+def group_list(described: Iterable[Obj]) -> Obj:
+    """``/apis``, from groups in the aggregated form."""
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(group) for group in described]}
+
+
+def group_document(described: Obj) -> Obj:
+    """``/apis/<group>``, from the group in the aggregated form."""
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(described)}
+
+
+def resource_list(group: str, version: str, entries: list[Obj]) -> Obj:
+    """``/api/<version>`` or ``/apis/<group>/<version>``."""
+    return {
+        "kind": "APIResourceList",
+        **({"apiVersion": "v1"} if group else {}),
+        "groupVersion": _group_version(group, version),
+        "resources": entries,
+    }
+
+
+def _group(described: Obj) -> Obj:
+    name = described["metadata"]["name"]
+    names = [version["version"] for version in described["versions"]]
+    versions = [{"groupVersion": _group_version(name, version), "version": version} for version in names]
+    return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
 
 def _discovered_group(group: ServedGroup) -> Obj:

@@ -13,6 +13,9 @@ from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.status import APIError, unknown_resource
 from controlplane.apiserver.discovery.documents import Aggregated, Documents
+from controlplane.apiserver.discovery.merged_documents import MergedDocuments
+from controlplane.apiserver.discovery.metrics import NO_PEER_REQUESTS
+from controlplane.apiserver.registry.peers import FROM_PEER
 from controlplane.apiserver.registry.table import ResourceTable, TableHolder
 from controlplane.client.encoding import encode, wants_pretty
 from controlplane.client.negotiation import PROTOBUF, Answer, Conversion, Form, find, negotiate
@@ -24,6 +27,8 @@ _LEGACY = Form()
 _AGGREGATED = Form(
     conversions=frozenset({Conversion("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList")}), plain=False
 )
+_NO_PEER = "nopeer"
+"""The profile of aggregated discovery that shows what this server serves itself."""
 _AGGREGATED_PARAMETERS = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -36,14 +41,14 @@ class Discovery:
 
     def __init__(self, tables: TableHolder, server_address: Callable[[], str] = lambda: "") -> None:
         self._server_address = server_address
-        self._documents = Documents(tables.current, server_address())
-        self._ready: dict[tuple[str, ...], bytes] = {}
         self._tables = tables
+        self._outdate(tables.current)
         tables.subscribe(self._outdate)
 
     def _outdate(self, table: ResourceTable) -> None:
-        self._documents = Documents(table, self._server_address())
-        self._ready = {}
+        own = Documents(table, self._server_address())
+        self._own = _View(own)
+        self._shown = _View(MergedDocuments(own, table.elsewhere)) if table.elsewhere is not None else self._own
 
     def handle(self, request: Request) -> Response | None:
         """Answer, or None if the path is not discovery's or nobody serves its group.
@@ -51,25 +56,27 @@ class Discovery:
         Raises:
             APIError: 404 for an unknown version of a known group; 405; 406.
         """
+        view = self._own if FROM_PEER in request.values else self._shown
+        documents = view.documents
         match request.path.strip("/").split("/"):
             case ["api"]:
-                return self._root(request, self._documents.core, lambda: self._documents.aggregated_core)
+                return self._root(request, view, documents.core, lambda chosen: chosen.aggregated_core)
             case ["apis"]:
-                return self._root(request, self._documents.groups, lambda: self._documents.aggregated_groups)
+                return self._root(request, view, documents.groups, lambda chosen: chosen.aggregated_groups)
             case ["api", version]:
-                if self._documents.core is None:
+                if documents.core is None:
                     return None
-                return self._document(request, self._documents.version("", version), ("", version))
+                return view.document(request, documents.version("", version), ("", version))
             case ["apis", group]:
-                document = self._documents.group(group)
-                return None if document is None else self._document(request, document, (group,))
+                document = documents.group(group)
+                return None if document is None else view.document(request, document, (group,))
             case ["apis", group, version]:
-                if self._documents.group(group) is None:
+                if documents.group(group) is None:
                     return None
-                document = self._documents.version(group, version)
-                if document is None and self._documents.is_custom(group):
+                document = documents.version(group, version)
+                if document is None and documents.is_custom(group):
                     return None
-                return self._document(request, document, (group, version))
+                return view.document(request, document, (group, version))
         return None
 
     def elsewhere(self, path: str) -> Handler | None:
@@ -88,37 +95,60 @@ class Discovery:
 
     def paths(self) -> list[str]:
         """All paths that have a document now."""
-        return self._documents.paths()
+        return self._shown.documents.paths()
 
-    def _root(self, request: Request, legacy: Obj | None, aggregated: Callable[[], Aggregated]) -> Response | None:
+    def _root(
+        self,
+        request: Request,
+        view: _View,
+        legacy: Obj | None,
+        aggregated: Callable[[Documents | MergedDocuments], Aggregated],
+    ) -> Response | None:
         if legacy is None:
             return None
         accept = request.headers.get("Accept")
         answer = find(accept, _AGGREGATED) if accept else None
+        path = request.path.strip("/")
         if answer is None:
-            return self._document(request, legacy, (request.path.strip("/"),))
+            return view.document(request, legacy, (path,))
         _only_get(request)
-        document = aggregated()
+        if answer.profile == _NO_PEER:
+            NO_PEER_REQUESTS.inc()
+            view = self._own
+        document = aggregated(view.documents)
         headers = [("ETag", document.etag), ("Vary", "Accept"), ("Cache-Control", "public")]
         content_type = answer.media_type + _AGGREGATED_PARAMETERS
         if request.headers.get("If-None-Match") == document.etag:
             return Response(304, b"", content_type=content_type, headers=headers)
-        body = self._body(request, document.value, answer, (request.path.strip("/"), "aggregated"), ready=document.body)
+        body = view.body(request, document.value, answer, (path, "aggregated"), ready=document.body)
         return Response(200, body, content_type=content_type, headers=headers)
 
-    def _document(self, request: Request, document: Obj | None, key: tuple[str, ...]) -> Response:
+
+class _View:
+    """Documents, and what has been encoded of them."""
+
+    def __init__(self, documents: Documents | MergedDocuments) -> None:
+        self.documents = documents
+        self._ready: dict[tuple[str, ...], bytes] = {}
+
+    def document(self, request: Request, document: Obj | None, key: tuple[str, ...]) -> Response:
+        """Answer with a document in its legacy form.
+
+        Raises:
+            APIError: 404 if there is none; 405; 406.
+        """
         if document is None:
             raise unknown_resource()
         _only_get(request)
         answer = negotiate(request.headers.get("Accept"), _LEGACY)
         if not answer.plain or wants_pretty(request):
-            return Response(200, self._body(request, document, answer, key), content_type=answer.media_type)
+            return Response(200, self.body(request, document, answer, key), content_type=answer.media_type)
         body = self._ready.get(key)
         if body is None:
             body = self._ready[key] = dumps(document)
         return Response(200, body)
 
-    def _body(
+    def body(
         self, request: Request, document: Obj, answer: Answer, key: tuple[str, ...], *, ready: bytes | None = None
     ) -> bytes:
         """A document in the form agreed on; kept in protobuf, which is read by programs."""

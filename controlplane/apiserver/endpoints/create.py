@@ -14,6 +14,7 @@ from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry import create as registry
 from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import deduplicate_owners, ensure_namespace, wipe_system_fields
+from controlplane.apiserver.registry.remote_forms import with_forms
 from controlplane.client.negotiation import Answer
 from controlplane.client.request import Request, Response
 from controlplane.storage.cache.slices import Slices
@@ -40,7 +41,8 @@ async def create(services: Services, request: Request, target: Target, answer: A
     deduplicate_owners(meta, warn, after_admission=False)
     admission = Admission(services, request, target, options.to_obj("CreateOptions"), dry_run=options.dry_run)
     fields = field_manager(served, target.subresource, services.registry.now)
-    fields.update(None, obj, manager_name(options, request))
+    manager = manager_name(options, request)
+    await with_forms(served.resource, lambda: fields.update(None, obj, manager))
     if slices.due():
         await slices.rest()
     await admission.mutate(Operation.CREATE, obj, None)

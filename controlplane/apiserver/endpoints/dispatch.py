@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.resource import Projection
-from controlplane.apimachinery.status import timeout
+from controlplane.apimachinery.status import APIError, timeout
 from controlplane.apiserver.admission.api import Guard
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
@@ -65,6 +65,8 @@ _VERBS: dict[str, Verb] = {
     "deletecollection": deletecollection,
 }
 _BOUNDED_VERBS = frozenset({"create", "update", "patch", "delete"})
+_NOT_HERE = frozenset({404, 405})
+"""Refusals of a path or a method that are this server's alone."""
 WRITE_SECONDS = 34.0
 """How long one write may take, whatever the request's own deadline; upstream's number, so chosen that it is told from
 all the others."""
@@ -126,21 +128,27 @@ class APIEndpoints:
             remote = self._remote(info)
         if remote is not None:
             return await remote.handle(request)
-        target = find_target(self._services.tables, info, request.method)
+        try:
+            target = find_target(self._services.tables, info, request.method)
+        except APIError as error:
+            answer = await self._answered_elsewhere(request) if error.code in _NOT_HERE else None
+            if answer is None:
+                raise
+            return answer
         if target is None:
-            return _page_not_found()
+            return await self._answered_elsewhere(request) or _page_not_found()
         verb = info.verb
         if verb == "patch":
             patch_type(request.headers.get("Content-Type"), native=target.served.resource.native)
-        answer = negotiate(request.headers.get("Accept"), _form(target, verb))
+        agreed = negotiate(request.headers.get("Accept"), _form(target, verb))
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)
         handler = _handler(target, verb)
         if verb not in _BOUNDED_VERBS:
-            return await handler(self._services, request, target, answer)
+            return await handler(self._services, request, target, agreed)
         running = self._writes.enter(asyncio.current_task())
         try:
-            response = await handler(self._services, request, target, answer)
+            response = await handler(self._services, request, target, agreed)
             settles = self._settles.get(target.served.gr)
             if settles is not None:
                 await settles.settled()  # what the answer shows is older, what comes after it is not
@@ -151,6 +159,11 @@ class APIEndpoints:
             raise
         finally:
             self._writes.leave(running)
+
+    async def _answered_elsewhere(self, request: Request) -> Response | None:
+        """The answer of another server to what cannot be served here; None if there is no such server."""
+        elsewhere = self._services.tables.current.elsewhere
+        return await elsewhere.answer(request) if elsewhere is not None else None
 
     async def _catch_up(self) -> None:
         """Before a resource is said to be unknown: nobody may have accepted it before the request came.

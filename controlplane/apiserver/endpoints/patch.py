@@ -27,6 +27,7 @@ from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import check_name, deduplicate_owners, ensure_namespace
+from controlplane.apiserver.registry.remote_forms import with_forms
 from controlplane.apiserver.registry.update import Update
 from controlplane.apiserver.registry.update import update as registry_update
 from controlplane.client.negotiation import (
@@ -76,7 +77,7 @@ async def patch(services: Services, request: Request, target: Target, answer: An
     admission = Admission(services, request, target, options.to_obj("UpdateOptions"), dry_run=options.dry_run)
 
     async def produce(old: Obj | None) -> Obj:
-        obj = change(old)
+        obj = await with_forms(served.resource, lambda: change(old))
         if slices.due():  # a large object: its validation is a slice of its own
             await slices.rest()
         meta = metadata(obj)

@@ -14,6 +14,7 @@ from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import check_name, deduplicate_owners, ensure_namespace
+from controlplane.apiserver.registry.remote_forms import with_forms
 from controlplane.apiserver.registry.update import Update
 from controlplane.apiserver.registry.update import update as registry_update
 from controlplane.client.negotiation import Answer
@@ -51,7 +52,7 @@ async def update(services: Services, request: Request, target: Target, answer: A
         if obj is None:  # an attempt before this one has changed the object: begin again from the body
             obj = decode_object(document, served, "Ignore", warn)
             deduplicate_owners(metadata(obj), _silent, after_admission=False)
-        fields.update(old, obj, manager)
+        await with_forms(served.resource, lambda: fields.update(old, obj, manager))
         if slices.due():  # a large object: its validation is a slice of its own
             await slices.rest()
         await admission.mutate(Operation.UPDATE if old is not None else Operation.CREATE, obj, old)

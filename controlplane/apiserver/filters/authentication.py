@@ -20,7 +20,10 @@ from controlplane.apiserver.filters import metrics
 from controlplane.base import logs
 from controlplane.client.request import Handler, Request, Response
 
-__all__ = ["with_authentication"]
+__all__ = ["NAMED_ITSELF", "with_authentication"]
+
+NAMED_ITSELF = "named-itself"
+"""Key of ``Request.values``: set where a request came with headers that say who makes it, believed or not."""
 
 log = logs.get(__name__)
 
@@ -99,6 +102,8 @@ def _stripping(headers: IdentityHeaders) -> Callable[[Request], None]:
         else:
             return
         kept = CIMultiDict((name, value) for name, value in request.headers.items() if not is_credential(name))
+        if any(one.is_one(name) for name in request.headers for one in sets):
+            request.values[NAMED_ITSELF] = True
         if _PROTOCOLS in kept:
             kept[_PROTOCOLS] = remove_websocket_token(", ".join(kept.getall(_PROTOCOLS)))
         request.headers = kept

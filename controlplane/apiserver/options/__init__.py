@@ -6,6 +6,7 @@ from controlplane.apiserver.options.authorization import MODES, RBAC, WEBHOOK, A
 from controlplane.apiserver.options.identity import IdentityOptions
 from controlplane.apiserver.options.logs import LogOptions
 from controlplane.apiserver.options.oidc import OIDCOptions, oidc_config
+from controlplane.apiserver.options.peer_proxy import PeerProxyOptions, split_address
 from controlplane.apiserver.options.request_headers import RequestHeaderOptions
 from controlplane.apiserver.options.requests import CONNECTIONS, WATCHES_PER_USER, RequestOptions
 from controlplane.apiserver.options.service_accounts import ServiceAccountOptions, service_account_config
@@ -24,6 +25,7 @@ __all__ = [
     "IdentityOptions",
     "LogOptions",
     "OIDCOptions",
+    "PeerProxyOptions",
     "RequestHeaderOptions",
     "RequestOptions",
     "ServiceAccountOptions",
@@ -32,6 +34,7 @@ __all__ = [
     "kv_options",
     "oidc_config",
     "service_account_config",
+    "split_address",
     "store_url",
     "token_webhook_config",
 ]

@@ -8,14 +8,15 @@ strategies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import FieldManager
 from controlplane.apimachinery.patch.structured.fieldset import Fields
-from controlplane.apimachinery.patch.structured.types import object_type
+from controlplane.apimachinery.patch.structured.types import Type, object_type
 from controlplane.apimachinery.resource import Resource, Subresource
+from controlplane.apiserver.registry.remote_forms import fetched_form
 from controlplane.apiserver.registry.table import Served
 
 __all__ = ["field_manager"]
@@ -33,18 +34,48 @@ def field_manager(served: Served, subresource: Subresource | None, now: Callable
 
 def _make(served: Served, subresource: Subresource | None, now: Callable[[], str]) -> FieldManager:
     resource = served.resource
-    served_schemas = {resource.gvk(v.name).api_version: v.schema for v in resource.versions if v.served}
-    schemas = {**served_schemas, **resource.other_forms}
+    types = _Types(resource)
     reset = _field_set(_reset_fields(resource, subresource))
     return FieldManager(
         served.gvk.api_version,
-        types={name: object_type(schema) for name, schema in schemas.items()},
-        convert=resource.convert or _relabel,
-        reset=dict.fromkeys(schemas, reset),
+        types=types,
+        convert=_form_of(resource),
+        reset=dict.fromkeys(types, reset),
         subresource=subresource.name if subresource is not None else "",
         now=now,
         blank=_blank(served),
     )
+
+
+class _Types(Mapping[str, Type]):
+    """The types of a resource's versions by apiVersion, also of those that are not served at present. Each is made when
+    somebody owns fields in it: a schema may be large."""
+
+    def __init__(self, resource: Resource) -> None:
+        self._versions = {resource.gvk(v.name).api_version: v for v in resource.versions}
+        self._others = resource.other_forms
+        self._made: dict[str, Type] = {}
+
+    def __getitem__(self, api_version: str) -> Type:
+        known = self._made.get(api_version)
+        if known is None:
+            version = self._versions.get(api_version)
+            schema = self._others[api_version] if version is None else version.schema
+            known = self._made[api_version] = object_type(schema)
+        return known
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._versions
+        yield from self._others
+
+    def __len__(self) -> int:
+        return len(self._versions) + len(self._others)
+
+
+def _form_of(resource: Resource) -> Callable[[Obj, str], Obj]:
+    if resource.fetch_form is not None:
+        return fetched_form
+    return resource.owned_form or resource.convert or _relabel
 
 
 def _reset_fields(resource: Resource, subresource: Subresource | None) -> Sequence[str]:

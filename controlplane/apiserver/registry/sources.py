@@ -6,11 +6,12 @@ before it says that a resource is unknown, and lets a source settle what follows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from controlplane.apimachinery.identity import GroupResource
 from controlplane.apimachinery.resource import Resource
+from controlplane.apiserver.registry.peers import Peers
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.values import dataclass
@@ -18,7 +19,18 @@ from controlplane.client.webhook import WebhookTransport
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.cache.view import Conversion
 
-__all__ = ["Source", "SourceDescriptor", "SourceKind", "SourceServices"]
+if TYPE_CHECKING:
+    import asyncio
+
+__all__ = [
+    "HookedSource",
+    "Source",
+    "SourceDescriptor",
+    "SourceHook",
+    "SourceHost",
+    "SourceKind",
+    "SourceServices",
+]
 
 
 class SourceKind(NamedTuple):
@@ -31,13 +43,14 @@ class SourceKind(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceServices:
     """What a source is given. ``tables`` serves the source's own kinds already; ``mirror`` is loaded. ``webhooks``: the
-    server's way to call out."""
+    server's way to call out. ``peers``: the servers on the same store."""
 
     mirror: Mirror
     tables: TableHolder
     registry: RegistrySettings
     webhooks: WebhookTransport
     on_failure: Callable[[BaseException], None]
+    peers: Peers
 
 
 class Source(Protocol):
@@ -55,6 +68,24 @@ class Source(Protocol):
 
     async def close(self) -> None:
         """Stop."""
+
+
+class SourceHost(Protocol):
+    """The running server, as a hook of a source sees it."""
+
+    def start(self, coro: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+        """Run a task until the server stops; its failure ends the server."""
+
+
+SourceHook = Callable[[SourceHost], Awaitable[None]]
+
+
+@runtime_checkable
+class HookedSource(Source, Protocol):
+    """A source that has something to do when the server listens."""
+
+    def hooks(self) -> Sequence[tuple[str, SourceHook]]:
+        """Post-start hooks by name: readiness waits for them."""
 
 
 class SourceDescriptor(NamedTuple):

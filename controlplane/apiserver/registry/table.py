@@ -14,6 +14,7 @@ from typing import Any
 from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.resource import Resource, ResourceVersion
 from controlplane.apimachinery.schema.decode import Decoder, ObjectDecoder
+from controlplane.apiserver.registry.peers import Elsewhere
 from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.versions import version_order
 from controlplane.base.values import dataclass
@@ -117,10 +118,21 @@ class ServedGroup:
 class ResourceTable:
     """``groups``: in discovery's order (the core group ``""`` among them); ``local_groups``: those that are served
     here, without what others serve. ``remotes``: what others serve, by group and version; where they serve what is
-    served here too, theirs counts. ``routes``: by (group, version, plural).
+    served here too, theirs counts. ``routes``: by (group, version, plural). ``elsewhere``: what other servers on the
+    same store serve beside this one; None where there are none.
     ``memo``: what others work out from the table and keep as long as it (bounded by them)."""
 
-    __slots__ = ("_by_name", "_priorities", "_storages", "groups", "local_groups", "memo", "remotes", "routes")
+    __slots__ = (
+        "_by_name",
+        "_priorities",
+        "_storages",
+        "elsewhere",
+        "groups",
+        "local_groups",
+        "memo",
+        "remotes",
+        "routes",
+    )
 
     def __init__(
         self,
@@ -128,7 +140,9 @@ class ResourceTable:
         *,
         priorities: Mapping[str, int] | None = None,
         remotes: Mapping[GroupVersion, RemoteVersion] | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
+        self.elsewhere = elsewhere
         self.local_groups = tuple(groups)
         self._priorities: Mapping[str, int] = priorities or {}
         self.remotes: Mapping[GroupVersion, RemoteVersion] = remotes or {}
@@ -169,11 +183,18 @@ class ResourceTable:
             if kept or new:
                 groups[name] = _group_of(name, [*kept, *new])
         ordered = _in_order(groups.values(), self._priorities)
-        return ResourceTable(ordered, priorities=self._priorities, remotes=self.remotes)
+        return ResourceTable(ordered, priorities=self._priorities, remotes=self.remotes, elsewhere=self.elsewhere)
 
     def with_remotes(self, remotes: Mapping[GroupVersion, RemoteVersion]) -> ResourceTable:
         """A table in which others serve these; what is served here is shared."""
-        return ResourceTable(self.local_groups, priorities=self._priorities, remotes=remotes)
+        return self._with(remotes, self.elsewhere)
+
+    def with_elsewhere(self, elsewhere: Elsewhere | None) -> ResourceTable:
+        """A table in which other servers serve this; what is served here is shared."""
+        return self._with(self.remotes, elsewhere)
+
+    def _with(self, remotes: Mapping[GroupVersion, RemoteVersion], elsewhere: Elsewhere | None) -> ResourceTable:
+        return ResourceTable(self.local_groups, priorities=self._priorities, remotes=remotes, elsewhere=elsewhere)
 
 
 EMPTY_TABLE = ResourceTable()

@@ -116,6 +116,7 @@ class Server:
         return FilterConfig(
             authenticator=config.authenticator,
             identity_headers=config.identity_headers,
+            barrier=config.barrier,
             authorizer=config.authorizer,
             serves=config.serves,
             gate=self.gate,
@@ -167,7 +168,7 @@ class PreparedServer:
             await stop.wait()
 
     @asynccontextmanager
-    async def serving(self, listening: socket.socket) -> AsyncIterator[Listener]:
+    async def serving(self, *listening: socket.socket) -> AsyncIterator[Listener]:
         """Serve inside the block; leaving it shuts down in order. A failing hook interrupts the block.
 
         Raises:

@@ -6,6 +6,7 @@ Source: kubernetes/apimachinery ``pkg/util/proxy`` and Go's ``httputil.ReversePr
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from controlplane.base.streams import Chunk
@@ -15,7 +16,7 @@ from controlplane.client.request import Response, Sink, StreamResponse
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-__all__ = ["answer_headers", "copy_until_gone", "passed_on", "written"]
+__all__ = ["answer_headers", "copy_until_gone", "passed_on"]
 
 WHOLE_BYTES = 64 * 1024
 """Answers that are known to be no larger are read whole; others are passed on as they come."""
@@ -59,30 +60,27 @@ async def passed_on(answer: ClientResponse, *, method: str) -> Response:
     return StreamResponse(run, status=answer.status, content_type=content_type, headers=headers)
 
 
-async def copy_until_gone(answer: ClientResponse, sink: Sink) -> None:
-    """Copy an answer's body, until it ends or the client has gone.
+async def copy_until_gone(answer: ClientResponse, sink: Sink, *, cut: Callable[[bytes], bytes] | None = None) -> None:
+    """Copy an answer's body, until it ends or the client has gone. ``cut``: makes what is written of each piece.
 
     Raises:
         ClientError, OSError: the other server broke off, so what came is not whole.
     """
     try:
         async with TaskGroup("proxied") as group:
-            copying = group.start(_copy(answer, sink), name="copy")
+            copying = group.start(_copy(answer, sink, cut), name="copy")
             gone = group.start(sink.until_closed(), name="gone")
             await asyncio.wait({copying, gone}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         answer.close()
 
 
-async def _copy(answer: ClientResponse, sink: Sink) -> None:
+async def _copy(answer: ClientResponse, sink: Sink, cut: Callable[[bytes], bytes] | None) -> None:
     async for piece in answer.content.iter_any():
-        await written(sink, piece)
-
-
-async def written(sink: Sink, piece: bytes) -> None:
-    """Write a piece, and wait for a client that reads too slowly."""
-    sink.write(Chunk(piece))
-    if sink.buffered_bytes() > UNSENT_BYTES:
-        drained = asyncio.Event()
-        sink.on_drain(drained.set)
-        await drained.wait()
+        made = piece if cut is None else cut(piece)
+        if made:
+            sink.write(Chunk(made))
+        if sink.buffered_bytes() > UNSENT_BYTES:
+            drained = asyncio.Event()
+            sink.on_drain(drained.set)
+            await drained.wait()

@@ -14,11 +14,15 @@ from multidict import CIMultiDict
 from controlplane.apimachinery.user import UserInfo
 from controlplane.client.request import Request
 
-__all__ = ["forwarded_headers", "identity_headers"]
+__all__ = ["PEER_PROXIED", "forwarded_headers", "identity_headers"]
+
+PEER_PROXIED = "x-kubernetes-peer-proxied"
+"""Says that a server on the same store has sent a request on, so that it is sent on once. Nobody but the peer proxy
+sets it."""
 
 _USER, _UID, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Uid", "X-Remote-Group", "X-Remote-Extra-"
 _REMOTE = "x-remote-"
-_CREDENTIALS = frozenset({"authorization"})
+_CREDENTIALS = frozenset({"authorization", PEER_PROXIED})
 _HOPS = frozenset(
     {
         *("connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization"),

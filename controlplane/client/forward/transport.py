@@ -28,7 +28,7 @@ from controlplane.client.webhook.errors import reason_of
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
-__all__ = ["ForwardTransport", "NotTrusted", "Trust", "Unanswered", "target_of"]
+__all__ = ["CONNECT_SECONDS", "ForwardTransport", "NotTrusted", "Trust", "Unanswered", "target_of"]
 
 log = logs.get(__name__)
 

@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 
 from controlplane.base.streams import Chunk
 from controlplane.base.tasks import TaskGroup
-from controlplane.client.forward.transport import Unanswered
+from controlplane.client.forward.transport import CONNECT_SECONDS, Unanswered
 from controlplane.client.request import Response, Sink, UpgradeResponse
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection
@@ -37,17 +37,24 @@ def asks_for_upgrade(headers: Mapping[str, str]) -> bool:
 
 
 async def upgrade(
-    endpoint: Endpoint, context: ssl.SSLContext, server_name: str, *, line: str, headers: CIMultiDict[str]
+    endpoint: Endpoint,
+    context: ssl.SSLContext,
+    server_name: str,
+    *,
+    line: str,
+    headers: CIMultiDict[str],
+    connect_seconds: float = CONNECT_SECONDS,
 ) -> Response:
-    """Ask for the other protocol. ``line``: method and target.
+    """Ask for the other protocol. ``line``: method and target. ``connect_seconds``: until the connection is there.
 
     Raises:
         Unanswered. BadUpgrade.
     """
     try:
-        reader, writer = await asyncio.open_connection(
-            endpoint.host, endpoint.port, ssl=context, server_hostname=server_name, limit=HEAD_LIMIT_BYTES
-        )
+        async with asyncio.timeout(connect_seconds):
+            reader, writer = await asyncio.open_connection(
+                endpoint.host, endpoint.port, ssl=context, server_hostname=server_name, limit=HEAD_LIMIT_BYTES
+            )
     except OSError as error:
         raise Unanswered(reason_of_connection(error, endpoint.host, endpoint.port)) from error
     try:

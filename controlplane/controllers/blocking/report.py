@@ -12,18 +12,15 @@ from controlplane.apimachinery.identity import Key, Obj
 from controlplane.base.values import dataclass
 from controlplane.client.api import APIClient
 from controlplane.client.discovery import APIResource
+from controlplane.client.naming import resource_named
 from controlplane.client.resources import ResourceClient
 from controlplane.controllers.blocking.world import Seen, World, look_around
 from controlplane.controllers.garbage_collector.graph import FOREGROUND, ORPHAN, Owner, owners_of
 
-__all__ = ["NoSuchResource", "Report", "find_resource", "why"]
+__all__ = ["Report", "why"]
 
 _SHOWN = 10
 _CONTENT = "namespaces"
-
-
-class NoSuchResource(LookupError):
-    """The server has no such resource, or more than one by this name; the message says which there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,26 +48,6 @@ class Report:
         return "\n".join(lines) + "\n"
 
 
-def find_resource(world: World, name: str) -> APIResource:
-    """The resource that a person names by its plural (with or without its group) or its kind.
-
-    Raises:
-        NoSuchResource.
-    """
-    wanted, _, group = name.lower().partition(".")
-    found = {
-        resource.gvr.gr: resource
-        for resource in reversed(list(world.kinds.values()))
-        if wanted in (resource.gvr.resource, resource.kind.lower()) and (not group or resource.gvr.group == group)
-    }
-    if "" in {gr.group for gr in found} and not group:
-        found = {gr: resource for gr, resource in found.items() if not gr.group}
-    if len(found) != 1:
-        options = ", ".join(str(gr) for gr in found) or "none"
-        raise NoSuchResource(f"{name!r} names no single resource of the server; there is: {options}")
-    return next(iter(found.values()))
-
-
 async def why(client: APIClient, resource_name: str, key: Key) -> Report:
     """Look at everything, then at the object.
 
@@ -78,7 +55,7 @@ async def why(client: APIClient, resource_name: str, key: Key) -> Report:
         NoSuchResource. APIError: 404 if there is no such object. ClientError: the server cannot be asked.
     """
     world = await look_around(client)
-    resource = find_resource(world, resource_name)
+    resource = resource_named(world.kinds.values(), resource_name)
     key = key if resource.namespaced else Key("", key.name)
     obj = await ResourceClient(client, resource.gvr, namespaced=resource.namespaced).get(key)
     deleted_at = obj["metadata"].get("deletionTimestamp")

@@ -86,8 +86,34 @@ class Intake:
 
     def is_stale(self, entry: Entry) -> bool:
         """Whether an entry is stored otherwise than it would be now: in another layout, or under another key."""
+        return self.would_differ(entry.key, entry.origin)
+
+    def would_differ(self, key: bytes, origin: Origin) -> bool:
+        """The same of whatever is stored at a key and came from there."""
+        return origin.stale or origin.key_id != self._transformer.write_key_id(key)
+
+    def look(self, entry: Entry) -> Origin:
+        """The origin that an entry has or would have if it was read; an unread one stays as it is."""
         origin = entry.origin
-        return origin.stale or origin.key_id != self._transformer.write_key_id(entry.key)
+        if origin is SPLICED:
+            try:
+                return origin_of(*self._head(entry.data), "", False)
+            except MalformedJSON as malformed:
+                return poisoned(str(malformed))
+        return self.look_into(entry.key, entry.data) if origin is RAW else origin
+
+    def look_into(self, key: bytes, value: bytes) -> Origin:
+        """The origin of a stored value, from its head alone where that tells; it makes no entry and counts nothing."""
+        try:
+            plain, key_id, stale = self._transformer.from_storage(key, value)
+            if splice_revision(plain, 1) is None:
+                obj = _checked(plain)
+                plain, stale = _laid_out(obj, 1), stale or _foreign_layout(obj)
+            return origin_of(*self._head(plain), key_id, stale)
+        except Unreadable as unreadable:
+            return poisoned(unreadable.why)
+        except MalformedJSON as malformed:
+            return poisoned(str(malformed))
 
     def fetch(self, values: Iterable[KeyValue | None]) -> Awaitable[None] | None:
         """Get what is needed to read these values, if somebody else has it; None: nothing is missing."""

@@ -6,6 +6,7 @@ who watch: they have been told that the object cannot be read, and have left.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from controlplane.base.tasks import Owner
@@ -40,14 +41,28 @@ class Rereading:
             self._running = True
             self._owner.start(self._read_poisoned(), name="reread")
 
+    async def count_keys(self, group: str, plural: str) -> Mapping[str, int]:
+        counts: Counter[str] = Counter()
+        slices = Slices()
+        for collection in self._named(group, plural):
+            for entry in self._image.index.scan(collection.prefix, collection.end):
+                self._image.intake.read_of(collection, entry)
+                if not entry.origin.poison:
+                    counts[entry.origin.key_id] += 1
+                if slices.due():
+                    await slices.rest()
+        return counts
+
     def rename_key(self, group: str, plural: str, key_ids: Mapping[str, str]) -> None:
-        for collection in self._image.collections.all():
-            if collection.name == (group, plural):
-                for entry in self._image.index.scan(collection.prefix, collection.end):
-                    origin = entry.origin
-                    renamed = key_ids.get(origin.key_id)
-                    if renamed is not None and not origin.poison:
-                        entry.origin = origin_of(origin.api_version, origin.kind, renamed, origin.stale)
+        for collection in self._named(group, plural):
+            for entry in self._image.index.scan(collection.prefix, collection.end):
+                origin = entry.origin
+                renamed = key_ids.get(origin.key_id)
+                if renamed is not None and not origin.poison:
+                    entry.origin = origin_of(origin.api_version, origin.kind, renamed, origin.stale)
+
+    def _named(self, group: str, plural: str) -> list[Collection]:
+        return [found for found in self._image.collections.all() if found.name == (group, plural)]
 
     async def _read_poisoned(self) -> None:
         """Read what is poisoned until nobody has asked again meanwhile."""

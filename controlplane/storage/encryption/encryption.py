@@ -26,14 +26,14 @@ from controlplane.storage.transform import IDENTITY, Plain, TransformedStore, Tr
 if TYPE_CHECKING:
     from controlplane.storage.encryption.kms.provider import KMSProvider
 
-__all__ = ["Encryption", "PluginFailed"]
+__all__ = ["Encryption", "NotYet"]
 
 log = logs.get(__name__)
 
 LOOK_SECONDS = 2.0
 """How often the file is looked at (one ``stat``): a changed configuration is in force that soon."""
 AGAIN_SECONDS = 10.0
-"""How soon a configuration is tried again whose KMS plugin did not answer."""
+"""How soon a configuration is tried again that could not be put in force yet."""
 
 Remotes = dict[KMSConfig, "KMSProvider"]
 
@@ -124,53 +124,60 @@ class Encryption(Transformer):
     async def follow(self) -> None:
         """Take up what changes in the file; runs until cancelled: an owned task."""
         seen: tuple[int, ...] | None = ()  # of nothing: it may have changed since it was read
-        plugin_failed = False
+        again = False
         while True:
             stamp = await asyncio.to_thread(_stamp, self._path)
-            if stamp != seen or plugin_failed:
-                seen, plugin_failed = stamp, False
+            if stamp != seen or again:
+                seen, again = stamp, False
                 try:
                     if await self.reload():
                         log.info("encryption configuration reloaded", file=self._path, hash=self.digest)
-                except (ConfigurationError, PluginFailed) as error:
-                    plugin_failed = isinstance(error, PluginFailed)
+                except (ConfigurationError, NotYet) as error:
+                    again = isinstance(error, NotYet)
                     self._metrics.failed(self._clock.now())
                     log.warning("encryption configuration cannot be used; the old one stays in force", error=error)
-            await self._clock.sleep(AGAIN_SECONDS if plugin_failed else LOOK_SECONDS)
+            await self._clock.sleep(AGAIN_SECONDS if again else LOOK_SECONDS)
 
     async def reload(self) -> bool:
         """Put the file in force if it has changed; whether it had.
 
         Raises:
-            ConfigurationError, PluginFailed: it cannot be; the old one stays in force.
+            ConfigurationError, NotYet: it cannot be; the old one stays in force.
         """
         configuration = await asyncio.to_thread(read_file, self._path, reload=True)
         if configuration.digest == self.digest:
             return False
         check(configuration)
         remotes = await self._opened(configuration)
-        if whys := [remote.trouble for remote in remotes.values() if remote.trouble]:
+        rules = _rules(configuration, remotes)
+        whys = [f"health check for new transformers failed: {r.trouble}" for r in remotes.values() if r.trouble]
+        if why := next(iter(whys), None) or await self._lost_by(rules):
             await _close(remote for config, remote in remotes.items() if config not in self._remotes)
-            raise PluginFailed(f"health check for new transformers failed: {whys[0]}")
-        before, gone = self._rules, [remote for config, remote in self._remotes.items() if config not in remotes]
-        self._rules, self._remotes = _rules(configuration, remotes), remotes
+            raise NotYet(why)
+        gone = [remote for config, remote in self._remotes.items() if config not in remotes]
+        before, self._rules, self._remotes = self._rules, rules, remotes
         self._metrics.reloaded(self.digest, self._clock.now())
-        self._tell_store(before)
+        if self._store is not None:
+            for gr, transformer in before.used().items():
+                if renamed := transformer.renamed(rules.of(*gr)):
+                    self._store.rename_key(*gr, renamed)
+            self._store.reread()
         self._in_force(self.digest)
         await _close(gone)
         return True
 
-    def _tell_store(self, before: Rules) -> None:
-        """What a new configuration means for what is in memory."""
-        if self._store is None:
-            return
-        for (group, plural), digests in before.used().items():
-            transformer = self._rules.of(group, plural)
-            after = transformer.digests if transformer is not None else {}
-            changed = {name: f"{name}#before" for name, secret in digests.items() if after.get(name, secret) != secret}
-            if changed:  # a key's secret was replaced, or keys of one name have changed places
-                self._store.rename_key(group, plural, changed)
-        self._store.reread()
+    async def _lost_by(self, rules: Rules) -> str | None:
+        """What is stored and could not be read any more under other rules, if anything is."""
+        for gr, transformer in self._rules.used().items():
+            if self._store is not None:
+                after = rules.of(*gr)
+                for key_id, objects in (await self._store.count_keys(*gr)).items():
+                    if not transformer.is_read_by(after, key_id):
+                        return (
+                            f"{objects} objects of {'.'.join(filter(None, reversed(gr)))} are stored under "
+                            f"{key_id or 'no key'}, which it does not read: migrate them first (rotate-keys does)"
+                        )
+        return None
 
     async def _opened(self, configuration: Configuration) -> Remotes:
         """The KMS providers of a configuration: those that are open already, and new ones that have been asked."""
@@ -193,8 +200,8 @@ class Encryption(Transformer):
         return self._rules.of(*self._store.resource_of(key))
 
 
-class PluginFailed(Exception):
-    """A KMS plugin of a new configuration is not healthy."""
+class NotYet(Exception):
+    """A new configuration cannot be put in force now: its KMS plugin is not healthy, or objects would be lost."""
 
 
 def check(configuration: Configuration) -> None:

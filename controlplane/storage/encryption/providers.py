@@ -38,6 +38,9 @@ class StorageProvider(Protocol):
     def write_key_id(self) -> str:
         """The key that ``seal`` encrypts under."""
 
+    def claims(self, key_id: str) -> bool:
+        """Whether a key is this provider's, by its id; of keys that stand in a file their secrets tell."""
+
     def seal(self, key: bytes, plain: bytes) -> bytes:
         """The value to store, prefix included.
 
@@ -57,6 +60,9 @@ class Identity:
     """Stores plain bytes; ``prefix`` is that of every value, so it is asked about encrypted ones too."""
 
     prefix, label, write_key_id = b"", "identity", ""
+
+    def claims(self, key_id: str) -> bool:
+        return not key_id
 
     def seal(self, key: bytes, plain: bytes) -> bytes:  # the protocol's argument
         return plain
@@ -83,6 +89,9 @@ class Keyed:
     @property
     def write_key_id(self) -> str:
         return self._keys[0].key_id
+
+    def claims(self, key_id: str) -> bool:
+        return any(key_id == known for _, _, known in self._keys)
 
     def seal(self, key: bytes, plain: bytes) -> bytes:
         prefix, cipher, _ = self._keys[0]

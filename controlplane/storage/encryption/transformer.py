@@ -38,6 +38,29 @@ class ResourceTransformer:
     def write_key_id(self) -> str:
         return self._providers[0].write_key_id
 
+    def is_read_by(self, other: ResourceTransformer | None, key_id: str) -> bool:
+        """Whether another one (None: plain storage) reads what is under a key of this one."""
+        if other is None:
+            return not key_id
+        digest = self.digests.get(key_id)
+        if digest is not None:
+            return digest in other.digests.values()
+        return other.claims(key_id)
+
+    def claims(self, key_id: str) -> bool:
+        """Whether one of the providers goes by this id."""
+        return any(provider.claims(key_id) for provider in self._providers)
+
+    def renamed(self, other: ResourceTransformer | None) -> dict[str, str]:
+        """Keys that have other ids in another one, since a secret or the order of equal names has changed."""
+        after = other.digests if other is not None else {}
+        names = {digest: name for name, digest in after.items()}
+        return {
+            name: names[digest]
+            for name, digest in self.digests.items()
+            if digest in names and after.get(name) != digest
+        }
+
     def to_storage(self, key: bytes, plain: bytes) -> bytes:
         """Raises EncryptionFailed."""
         provider, begun = self._providers[0], perf_counter()
@@ -93,9 +116,9 @@ class Rules:
             made = self._made[gr] = self._make(group, plural)
             return made
 
-    def used(self) -> dict[_GR, Mapping[str, bytes]]:
-        """The secrets' digests of resources that have been asked for."""
-        return {gr: made.digests for gr, made in self._made.items() if made is not None}
+    def used(self) -> dict[_GR, ResourceTransformer]:
+        """The transformers of resources that have been asked for."""
+        return {gr: made for gr, made in self._made.items() if made is not None}
 
     def _make(self, group: str, plural: str) -> ResourceTransformer | None:
         if (group, plural) in _NOT_SERVED:

@@ -10,9 +10,10 @@ import pytest
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Key
 from controlplane.apimachinery.user import UserInfo
+from controlplane.client.naming import NoSuchResource
 from controlplane.client.resources import Propagation
 from controlplane.client.results import raise_for_status
-from controlplane.controllers.blocking.report import NoSuchResource, why
+from controlplane.controllers.blocking.report import why
 from controlplane.generic.config import Config
 from controlplane.generic.why_command import why_command
 from controlplane.testing.planes import plane_in_thread, running_plane

@@ -25,7 +25,7 @@ from tests.aio import run
 @asynccontextmanager
 async def serving(handler: Handler, **options: Any) -> AsyncIterator[HTTPClient]:
     """A client of ``handler``, over a plain socket; ``config_*`` options are the config's."""
-    listener = Listener(bind("127.0.0.1", 0), handler, ListenerConfig(tls=None))
+    listener = Listener([bind("127.0.0.1", 0)], handler, ListenerConfig(tls=None))
     listener.start()
     config = {key.removeprefix("config_"): options.pop(key) for key in list(options) if key.startswith("config_")}
     try:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from controlplane.apimachinery.patch.structured.elements import path_text
 from controlplane.base.values import dataclass
 
-__all__ = ["Conflict", "ConflictError", "Manager", "TypeMismatch"]
+__all__ = ["Conflict", "ConflictError", "FormError", "Manager", "TypeMismatch"]
 
 
 class TypeMismatch(ValueError):
@@ -16,6 +16,10 @@ class TypeMismatch(ValueError):
     def __init__(self, problems: list[str]) -> None:
         super().__init__(problems[0] if len(problems) == 1 else "\n".join(["errors:", *(f"  {p}" for p in problems)]))
         self.problems = problems
+
+
+class FormError(ValueError):
+    """An object cannot be had in another version, in which somebody owns fields; the text is upstream's."""
 
 
 class Manager(NamedTuple):

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.patch.structured.check import check_type
 from controlplane.apimachinery.patch.structured.compare import Changes, compare
-from controlplane.apimachinery.patch.structured.errors import Conflict, ConflictError, Manager
+from controlplane.apimachinery.patch.structured.errors import Conflict, ConflictError, FormError, Manager
 from controlplane.apimachinery.patch.structured.fieldset import (
     Fields,
     decode,
@@ -42,6 +43,7 @@ __all__ = ["Managers", "OwnedSet", "Updater", "Versioned"]
 
 
 _NONE: Fields = {}
+_PRUNING = "failed to prune fields: "
 _REMEMBERED_SETS = 64
 _REMEMBERED_BYTES = 2048
 """Most objects of a kind are written by the same programs, which set the same fields: to find a set by its text costs a
@@ -71,7 +73,7 @@ class Updater:
     """The rules for one resource.
 
     ``types``: each served version's type, by apiVersion; owners of other versions are forgotten.
-    ``convert``: an object in another of these versions (never called for its own).
+    ``convert``: an object in another of these versions (never called for its own); a ValueError says why it cannot be.
     ``reset``: by version, fields that clients of this path cannot own (a main resource's ``status``).
     ``unowned``: fields that nobody owns: changes of them are not looked for.
     """
@@ -91,7 +93,12 @@ class Updater:
         self._sets: dict[tuple[str, bytes], Fields] = {}
 
     def update(self, live: Obj, new: Obj, version: str, managers: Managers, manager: Manager) -> Managers:
-        """Ownership after ``manager`` wrote ``new`` over ``live``, both in ``version``. ``managers`` is not changed."""
+        """Ownership after ``manager`` wrote ``new`` over ``live``, both in ``version``. ``managers`` is not changed.
+
+        Raises:
+            FormError.
+        """
+        self._check_forms(Versioned(live, version), managers)
         changes = self.changes(live, new, version)
         mine = union(changes.modified, changes.added)
         if not managers:  # a new object, nearly always
@@ -120,7 +127,9 @@ class Updater:
 
         Raises:
             ConflictError: without ``force``, every field that somebody else owns with another value.
+            FormError.
         """
+        self._check_forms(Versioned(live, version), managers)
         type_, ignored = self.types[version], self._ignored[version]
         last = managers.get(manager)
         mine = OwnedSet(fields_of(config, type_, ignored), version, applied=True)
@@ -160,8 +169,21 @@ class Updater:
                 self._sets[key] = known
         return known
 
-    def _in(self, versioned: Versioned, version: str) -> Obj:
-        return versioned.obj if versioned.version == version else self.convert(versioned.obj, version)
+    def _in(self, versioned: Versioned, version: str, doing: str = "") -> Obj:
+        """An object in a version. ``doing``: what the error begins with. Raises FormError."""
+        if versioned.version == version:
+            return versioned.obj
+        try:
+            obj = self.convert(versioned.obj, version)
+            check_type(obj, self.types[version])
+        except ValueError as error:
+            raise FormError(f"{doing}{error}") from error
+        return obj
+
+    def _check_forms(self, live: Versioned, managers: Managers) -> None:
+        """What is stored must fit all versions in which somebody owns a part of it. Raises FormError."""
+        for version in {owned.version for owned in managers.values()} - {live.version}:
+            self._in(live, version)
 
     def _take(self, old: Obj, new: Obj, version: str, managers: Managers, changes: Changes, *, force: bool) -> Managers:
         """Take what changed from everybody. Raises ConflictError."""
@@ -185,24 +207,26 @@ class Updater:
 
     def _changes(self, old: Versioned, new: Versioned, version: str) -> Changes:
         ignored = self._ignored[version]
-        return compare(self._in(old, version), self._in(new, version), self.types[version], ignored)
+        after = self._in(new, version, "failed to convert new object: ")
+        return compare(self._in(old, version), after, self.types[version], ignored)
 
     def _prune(self, merged: Obj, version: str, managers: Managers, last: OwnedSet) -> Obj:
         """Remove what the manager applied last time and nobody owns now."""
         if not last.fields:
             return merged
         type_ = self.types[last.version]
-        whole = self._in(Versioned(merged, version), last.version)
+        doing = f"{_PRUNING}failed to convert merged object to last applied version: "
+        whole = self._in(Versioned(merged, version), last.version, doing)
         named = with_named_fields(last.fields, type_)
         pruned: Any = remove(whole, named, type_) or {}
         whole_now = Versioned(whole, last.version)
         pruned_now = self._add_back_owned(whole_now, Versioned(pruned, last.version), managers)
-        pruned = self._in(pruned_now, last.version)
+        pruned = self._in(pruned_now, last.version, _PRUNING)
         gone = difference(
             with_named_fields(fields_of(whole, type_), type_), with_named_fields(fields_of(pruned, type_), type_)
         )
         pruned = remove(whole, intersection(gone, named), type_) or {}
-        return self._in(Versioned(pruned, last.version), version)
+        return self._in(Versioned(pruned, last.version), version, _PRUNING)
 
     def _add_back_owned(self, merged: Versioned, pruned: Versioned, managers: Managers) -> Versioned:
         """Put back what pruning took although somebody owns it, version by version, the pruned one first."""
@@ -211,7 +235,9 @@ class Updater:
             owned_in[owned.version] = union(owned_in.get(owned.version, {}), owned.fields)
         for version in sorted(owned_in, key=lambda v: v != pruned.version):
             type_ = self.types[version]
-            whole, rest = self._in(merged, version), self._in(pruned, version)
+            failed = f"{_PRUNING}failed add back owned items: failed to convert %s object at version {version}: "
+            whole = self._in(merged, version, failed % "merged")
+            rest = self._in(pruned, version, failed % "pruned")
             kept = union(with_named_fields(fields_of(rest, type_), type_), with_named_fields(owned_in[version], type_))
             gone = difference(with_named_fields(fields_of(whole, type_), type_), kept)
             pruned = Versioned(remove(whole, gone, type_) or {}, version)

@@ -10,7 +10,7 @@ from typing import Any
 from controlplane.apimachinery.codec.json import dumps, loads
 from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
-from controlplane.apimachinery.patch.structured.errors import ConflictError, TypeMismatch
+from controlplane.apimachinery.patch.structured.errors import ConflictError, FormError, TypeMismatch
 from controlplane.apimachinery.schema.decode import DecodeError
 from controlplane.apimachinery.status import APIError, bad_request
 from controlplane.apiserver.endpoints.body import decode_applied, read_yaml
@@ -36,6 +36,8 @@ async def apply(edit: Edit) -> Change:
             merged = edit.fields.apply(old, applied, edit.manager, force=bool(edit.options.force))
         except ConflictError as error:
             raise _conflict(error) from error
+        except FormError as error:
+            raise _failed(str(error)) from error
         except TypeMismatch as error:
             raise _failed(f"failed to create typed patch object ({_subject(applied)}): {error}") from error
         except ValueError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
 from time import monotonic
 from urllib.parse import unquote
@@ -71,8 +71,8 @@ class ListenerConfig:
     clock: Clock = field(default_factory=SystemClock)
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes any free one.
+def bind(host: str, port: int, *, flags: str = "--bind-address, --secure-port") -> socket.socket:
+    """A listening socket; port 0 takes any free one. ``flags``: by which the address was given.
 
     Raises:
         PortUnavailable: in use, not permitted, not an address of this machine.
@@ -87,18 +87,18 @@ def bind(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listening.close()
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise PortUnavailable(f"cannot listen on {host}:{port} (--bind-address, --secure-port): {why}") from error
+        raise PortUnavailable(f"cannot listen on {host}:{port} ({flags}): {why}") from error
     return listening
 
 
 class Listener:
-    """Serves ``handler`` on one listening socket.
+    """Serves ``handler`` on one or several listening sockets.
 
     ``closing``: answers ask clients to close their connections (set when the server shuts down).
     """
 
-    def __init__(self, listening: socket.socket, handler: Handler, config: ListenerConfig) -> None:
-        self._socket, self.handler, self._config = listening, handler, config
+    def __init__(self, listening: Sequence[socket.socket], handler: Handler, config: ListenerConfig) -> None:
+        self._sockets, self.handler, self._config = listening, handler, config
         self.body_limit_bytes = config.body_limit_bytes
         self._owner, self.requests = Owner("listener"), Owner("listener")
         self._door = Door(most=config.most_connections, most_per_address=config.most_per_address)
@@ -109,7 +109,7 @@ class Listener:
 
     @property
     def port(self) -> int:
-        return int(self._socket.getsockname()[1])
+        return int(self._sockets[0].getsockname()[1])
 
     @property
     def streams(self) -> int:
@@ -128,13 +128,17 @@ class Listener:
             max_field_size=HEAD_LIMIT_BYTES,
             auto_decompress=False,  # Kubernetes' servers do not either: a small body cannot become a large one
         )
-        acceptor = Acceptor(self._socket, self._server, door=self._door, tls=self._config.tls, clock=self._config.clock)
-        self._owner.start(acceptor.run(), name="accept")
+        for listening in self._sockets:
+            acceptor = Acceptor(
+                listening, self._server, door=self._door, tls=self._config.tls, clock=self._config.clock
+            )
+            self._owner.start(acceptor.run(), name="accept")
 
     async def stop_accepting(self) -> None:
-        """Close the listening socket; connections that are open go on. Idempotent."""
+        """Close the listening sockets; connections that are open go on. Idempotent."""
         await self._owner.close()
-        self._socket.close()
+        for listening in self._sockets:
+            listening.close()
 
     def end_streams(self) -> None:
         """Tell all streams to end; each finishes its chunked body."""

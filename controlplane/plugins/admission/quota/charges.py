@@ -12,7 +12,7 @@ from typing import NamedTuple
 from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apimachinery.quantity import Quantity, parse_quantity
 
-__all__ = ["LimitedResource", "charged", "has_scopes", "problem_of"]
+__all__ = ["LimitedResource", "charged", "has_scopes", "problem_of", "unknown_of"]
 
 _ONE = parse_quantity("1")
 
@@ -33,19 +33,30 @@ def has_scopes(quota: Obj) -> bool:
 
 def problem_of(quota: Obj, names: Iterable[str]) -> str:
     """Why a quota does not allow one more object that is counted under these names; ``""`` if it does."""
-    status = quota.get("status") or {}
-    hard, used = status.get("hard") or {}, status.get("used") or {}
-    bounded = [name for name in names if name in hard]
-    name = quota["metadata"]["name"]
-    if not all(bound in used for bound in bounded):
-        return f"status unknown for quota: {name}, resources: {','.join(sorted(bounded))}"
-    exceeded = [bound for bound in bounded if parse_quantity(hard[bound]) < parse_quantity(used[bound]) + _ONE]
+    if unknown := unknown_of(quota, names):
+        return unknown
+    status = quota["status"]
+    hard, used = status["hard"], status["used"]
+    exceeded = [
+        name for name in names if name in hard and parse_quantity(hard[name]) < parse_quantity(used[name]) + _ONE
+    ]
     if not exceeded:
         return ""
     requested = _shown(dict.fromkeys(exceeded, "1"))
-    return f"exceeded quota: {name}, requested: {requested}, used: {_shown(used, exceeded)}, limited: " + _shown(
-        hard, exceeded
+    return (
+        f"exceeded quota: {quota['metadata']['name']}, requested: {requested}, "
+        f"used: {_shown(used, exceeded)}, limited: {_shown(hard, exceeded)}"
     )
+
+
+def unknown_of(quota: Obj, names: Iterable[str]) -> str:
+    """Of a quota that counts under one of the names: whether it has not been counted yet what is used, as a reason to
+    refuse."""
+    status = quota["status"]
+    bounded = [name for name in names if name in status["hard"]]
+    if all(name in (status.get("used") or {}) for name in bounded):
+        return ""
+    return f"status unknown for quota: {quota['metadata']['name']}, resources: {','.join(sorted(bounded))}"
 
 
 def charged(quota: Obj, names: Iterable[str]) -> dict[str, str]:

@@ -26,6 +26,7 @@ from controlplane.plugins.admission.quota.charges import (
     charged,
     has_scopes,
     problem_of,
+    unknown_of,
 )
 from controlplane.plugins.admission.reading import read_configuration
 from controlplane.storage.api import Entry as StoredEntry
@@ -112,10 +113,12 @@ class _Quota:
             return
         names = quota_names(resource)
         quotas = [quota for quota in self.quotas.of(namespace) if _counts(quota, names)]
+        for quota in quotas:
+            if unknown_of(quota, names):
+                await self._check_stored(attributes, storage, quota, names)
         self._check_covered(attributes, names, quotas)
         for quota in quotas:
-            problem = problem_of(quota, names)
-            if problem:
+            if problem_of(quota, names):
                 await self._check_stored(attributes, storage, quota, names)
         if attributes.dry_run or not quotas:
             return

@@ -131,6 +131,7 @@ _NODE = (
     rule(READ, "node.k8s.io", "runtimeclasses"),
     rule("get", RESOURCE, "resourceclaims"),
     rule("deletecollection", RESOURCE, "resourceslices"),
+    rule("get", "", "serviceaccounts"),
 )
 
 _SCHEDULER = (
@@ -207,7 +208,14 @@ CLUSTER_ROLES: tuple[Role, ...] = (
             ),
         ),
     ),
-    Role("system:monitoring", (paths("/metrics", "/metrics/slis", *_HEALTH, "/livez/*", "/readyz/*", "/healthz/*"),)),
+    Role(
+        "system:monitoring",
+        (
+            paths("/metrics", "/metrics/slis", *_HEALTH, "/livez/*", "/readyz/*", "/healthz/*"),
+            paths("/flagz"),
+            paths("/statusz"),
+        ),
+    ),
     Role(
         "system:basic-user",
         (

@@ -127,4 +127,4 @@ class ConfiguredAuthorizers:
             webhook = WebhookAuthorizer(config.webhook, client, name=config.name, clock=self._clock)
             self._webhooks.append(webhook)
             chain.append((config.name, webhook))
-        return UnionAuthorizer(chain)
+        return UnionAuthorizer(chain, {config.name: config.type for config, _ in configured})

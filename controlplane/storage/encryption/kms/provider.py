@@ -99,6 +99,9 @@ class KMSProvider:
     def write_key_id(self) -> str:
         return self._key_id(self._write_key.key_id_hash if self._write_key is not None else "")
 
+    def claims(self, key_id: str) -> bool:
+        return key_id.startswith(self._key_id(""))
+
     def seal(self, key: bytes, plain: bytes) -> bytes:
         """See ``StorageProvider.seal``."""
         own = self._write_key

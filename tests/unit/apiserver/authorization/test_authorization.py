@@ -6,8 +6,9 @@ import pytest
 
 from controlplane.apimachinery.user import ANONYMOUS, UserInfo
 from controlplane.apiserver.authorization.always import AlwaysAllow, AlwaysDeny
-from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision, attributes_of
+from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision, DeniedByFailure, attributes_of
 from controlplane.apiserver.authorization.masters import MastersAuthorizer
+from controlplane.apiserver.authorization.metrics import DECISIONS
 from controlplane.apiserver.authorization.public_info import PublicInfoAuthorizer
 from controlplane.apiserver.authorization.union import UnionAuthorizer
 from controlplane.client.request_info import parse_request_info
@@ -125,3 +126,35 @@ def test_a_failure_that_nobody_overrules_is_raised() -> None:
 def test_authorizers_have_names_of_their_own(names: list[str]) -> None:
     with pytest.raises(ValueError, match="authorizers must have names of their own"):
         UnionAuthorizer([(name, AlwaysAllow()) for name in names])
+
+
+def test_terminal_decisions_are_counted_of_those_that_are_configured() -> None:
+    class Denies:
+        async def authorize(self, attributes: Attributes) -> tuple[Decision, str]:
+            decision = Decision.DENY if attributes.path == "/no" else Decision.NO_OPINION
+            return decision, ""
+
+    class Fails:
+        async def authorize(self, attributes: Attributes) -> tuple[Decision, str]:
+            raise DeniedByFailure(attributes.path)
+
+    def counted() -> list[float]:
+        labels = (
+            ("Webhook", "hook", "denied"),
+            ("AlwaysAllow", "alwaysallow", "allowed"),
+            ("Webhook", "last", "denied"),
+        )
+        return [DECISIONS.labels_cached(label).value for label in labels]
+
+    before = counted()
+    chain = UnionAuthorizer(
+        [("masters", MastersAuthorizer()), ("hook", Denies()), ("alwaysallow", AlwaysAllow())],
+        {"hook": "Webhook", "alwaysallow": "AlwaysAllow"},
+    )
+    decide(chain, ADMIN, "GET", "/no")  # by one that nobody configured
+    decide(chain, ALICE, "GET", "/no")
+    decide(chain, ALICE, "GET", "/yes")
+    decide(chain, ALICE, "GET", "/yes")
+    with pytest.raises(DeniedByFailure):
+        decide(UnionAuthorizer([("last", Fails())], {"last": "Webhook"}), ALICE, "GET", "/yes")
+    assert [after - was for was, after in zip(before, counted(), strict=True)] == [1, 2, 1]

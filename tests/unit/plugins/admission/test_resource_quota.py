@@ -11,12 +11,12 @@ QUOTAS = "/api/v1/namespaces/ns/resourcequotas"
 CONFIG_MAPS = "/api/v1/namespaces/ns/configmaps"
 
 
-async def quota(plane: Plane, hard: dict[str, str], used: dict[str, str], **spec: Any) -> None:
+async def quota(plane: Plane, hard: dict[str, str], used: dict[str, str], name: str = "q", **spec: Any) -> None:
     """A quota as the counting controller leaves it."""
-    made = await plane.call("POST", QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": hard, **spec}})
+    made = await plane.call("POST", QUOTAS, {"metadata": {"name": name}, "spec": {"hard": hard, **spec}})
     assert made.status == 201, made.body
     body = {**made.body, "status": {"hard": hard, "used": used}}
-    assert (await plane.call("PUT", f"{QUOTAS}/q/status", body)).status == 200
+    assert (await plane.call("PUT", f"{QUOTAS}/{name}/status", body)).status == 200
 
 
 async def used(plane: Plane) -> Any:
@@ -66,6 +66,21 @@ def test_what_has_not_been_counted_yet_is_refused() -> None:
             await quota(plane, {"configmaps": "1", "secrets": "1"}, {"secrets": "0"})
             refused = await create(plane, "a")
             assert refused.message == 'configmaps "a" is forbidden: status unknown for quota: q, resources: configmaps'
+
+    run(scenario())
+
+
+def test_that_something_has_not_been_counted_comes_before_what_another_quota_does_not_allow() -> None:
+    async def scenario() -> None:
+        async with running_plane() as plane:
+            await plane.namespace("ns")
+            await quota(plane, {"configmaps": "0"}, {"configmaps": "0"}, name="a")
+            await quota(plane, {"count/configmaps": "9"}, {}, name="b")
+            refused = await create(plane, "x")
+            assert (
+                refused.message
+                == 'configmaps "x" is forbidden: status unknown for quota: b, resources: count/configmaps'
+            )
 
     run(scenario())
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,13 +16,13 @@ from controlplane.storage.api import CONSISTENT, Storage
 from controlplane.storage.cache import Mirror
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change
-from controlplane.storage.encryption.encryption import Encryption
+from controlplane.storage.encryption.encryption import Encryption, NotYet
 from controlplane.storage.errors import Unreadable, UnreadableList
 from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import open_kv
 from tests.aio import run
 from tests.encrypted import IDENTITY, decrypted, keys, new_secret, rule, write_config
-from tests.mirrors import CONFIGMAPS, EVERYTHING, configmap, opened, set_data
+from tests.mirrors import CONFIGMAPS, EVERYTHING, configmap, opened, remove, set_data
 
 A, B = Key("default", "a"), Key("default", "b")
 PLAIN = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default"},"data":{"k":"v"}}'
@@ -197,6 +198,32 @@ def test_a_key_that_comes_by_a_reload_makes_readable_what_was_not(tmp_path: Path
             assert mirror.image.collections.all()[0].poisoned == 0
             (entry,) = (await storage.list(None, EVERYTHING, CONSISTENT, version="v1")).entries
             assert (await storage.decode(entry, "v1"))["data"] == {"k": "v"}
+        await kv.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    "without", [rule(keys("aesgcm", new=bytes(32))), rule(IDENTITY), rule(IDENTITY, resources=("x",))]
+)
+def test_a_reload_that_would_lose_objects_is_refused(without: dict[str, Any], tmp_path: Path) -> None:
+    async def main() -> None:
+        file, secret = tmp_path / "config.yaml", new_secret()
+        write_config(file, rule(keys("aesgcm", old=secret)))
+        kv = await open_kv("memory:")
+        async with encrypted(file, kv) as (_, storage, encryption):
+            await storage.create(A, configmap("a", k="v"))
+            await storage.get(A, CONSISTENT)
+            before = encryption.digest
+            write_config(file, without)
+            with pytest.raises(
+                NotYet, match="1 objects of configmaps are stored under aesgcm:old, which it does not rea"
+            ):
+                await encryption.reload()
+            assert encryption.digest == before
+            await remove(storage, A)
+            await storage.list(None, EVERYTHING, CONSISTENT, version="v1")
+            assert await encryption.reload()
         await kv.close()
 
     run(main())

@@ -101,7 +101,7 @@ async def serving(
 ) -> AsyncIterator[Served]:
     """Serve ``handler`` on a free port inside the block."""
     listener = Listener(
-        bind("127.0.0.1", 0),
+        [bind("127.0.0.1", 0)],
         handler,
         ListenerConfig(
             tls=server_tls,

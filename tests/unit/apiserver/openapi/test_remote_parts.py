@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from controlplane.aggregator.legacy_discovery import from_resource_list
-from controlplane.aggregator.openapi import swagger_of
 from controlplane.apimachinery.identity import GroupVersion
 from controlplane.apiserver.openapi.dialect import Dialect
 from controlplane.apiserver.openapi.fragments import Fragment
 from controlplane.apiserver.openapi.json_documents import JSONEncoder
 from controlplane.apiserver.openapi.remote_fragments import remote_fragments
+from controlplane.apiserver.openapi.remote_parts import part_of
 from controlplane.apiserver.openapi.steps import Steps
 
 
@@ -36,13 +36,13 @@ DOCUMENT: dict[str, Any] = {
 
 
 def test_paths_of_others_and_what_only_they_need_are_left_out() -> None:
-    swagger = swagger_of(DOCUMENT, "/apis/g/v1/", "digest")
+    swagger = part_of(DOCUMENT, "/apis/g/v1/", "digest")
     assert list(swagger.paths) == ["/apis/g/v1/things"]
     assert sorted(swagger.definitions) == ["Meta", "Thing"]
 
 
 def test_a_definition_that_means_something_else_here_gets_another_name() -> None:
-    swagger = swagger_of(DOCUMENT, "/apis/g/v1/", "digest")
+    swagger = part_of(DOCUMENT, "/apis/g/v1/", "digest")
     ours = Fragment({}, {"Meta": b'{"type":"integer"}', "Meta_v2": b"{}", "Thing": b""})
     (made,) = finished(remote_fragments([swagger], [ours], JSONEncoder(Dialect.V2)))
     assert sorted(made.definitions) == ["Meta_v3", "Thing_v2"]
@@ -52,7 +52,7 @@ def test_a_definition_that_means_something_else_here_gets_another_name() -> None
 
 
 def test_one_that_means_the_same_keeps_its_name() -> None:
-    swagger = swagger_of(DOCUMENT, "/apis/g/v1/", "digest")
+    swagger = part_of(DOCUMENT, "/apis/g/v1/", "digest")
     (made,) = finished(
         remote_fragments([swagger], [Fragment({}, {"Meta": b'{"type":"object"}'})], JSONEncoder(Dialect.V2))
     )

@@ -1,0 +1,212 @@
+"""A key rotation from its begin to its end, restartable at any point.
+
+1. The new key is added behind the key that writes, and every live server has that configuration in force: all can read
+   what is written under it.
+2. The new key is put first, and every live server has that in force: nobody writes under the old one any more.
+3. Every encrypted resource is migrated.
+4. The raw store is read at one revision, and holds nothing under the old key.
+5. The old key is removed, and every live server has that in force.
+
+What the file says is where the rotation is; beside it lies a note of the new key's name while one is under way. No step
+begins before the one before it is proved, so whoever is stopped, wherever it is, goes on by being started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from controlplane.apimachinery.codec import yaml
+from controlplane.apimachinery.codec.parts import ConfigurationError
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.server_identity import IDENTITY_NAMESPACE
+from controlplane.base.clock import Clock
+from controlplane.base.files import write_atomically
+from controlplane.client.api import APIClient
+from controlplane.generic.rotation.document import (
+    Place,
+    new_key_added,
+    new_key_first,
+    old_keys,
+    old_keys_removed,
+    place_of,
+    rotated,
+)
+from controlplane.generic.rotation.migrating import encrypted_resources, forget, migrate
+from controlplane.generic.rotation.raw import Found, left_under
+from controlplane.generic.rotation.servers import ASK_SECONDS, configurations
+from controlplane.storage.encryption.reading import digest_of, read_file
+from controlplane.storage.kv.backends import KVOptions
+
+__all__ = ["Rotation", "RotationFailed", "Store"]
+
+_PASSES = 3
+"""How often what is left under an old key is migrated again before that is an error: a server that was starting may
+have written under it."""
+_SHOWN = 5
+
+
+class RotationFailed(Exception):
+    """The rotation cannot go on; the message says why, and nothing is lost by starting it again."""
+
+
+class Store(NamedTuple):
+    """Where the raw store is: its URL, how it is reached, and the prefix of all keys."""
+
+    url: str
+    options: KVOptions
+    prefix: bytes
+
+
+class Rotation:
+    """``file``: the servers' configuration. ``say`` is told what happens, for people. ``wait_seconds``: how long to
+    wait for servers to take up a change."""
+
+    def __init__(
+        self,
+        client: APIClient,
+        file: Path,
+        store: Store,
+        *,
+        key_name: str,
+        clock: Clock,
+        say: Callable[[str], None],
+        wait_seconds: float,
+    ) -> None:
+        self._client, self._file, self._store, self._clock = client, file.resolve(), store, clock
+        self._say, self._wait_seconds = say, wait_seconds
+        self._note = self._file.with_name(f"{self._file.name}.rotation")
+        self._name = key_name
+
+    async def run(self) -> None:
+        """Do what is left to do.
+
+        Raises:
+            RotationFailed, MigrationFailed; StorageError, APIError, ClientError.
+        """
+        document = await self._read()
+        if not rotated(document):
+            raise RotationFailed(
+                f"{self._file}: nothing is written under a key that stands in it; there is nothing to rotate"
+            )
+        await self._begin(document)
+        if place_of(document, self._name) is Place.ABSENT:
+            document = await self._write(new_key_added(document, self._name))
+        if place_of(document, self._name) is Place.BEHIND:
+            await self._in_force("1 of 5: every server can read what is written under the new key")
+            document = await self._write(new_key_first(document, self._name))
+        if place_of(document, self._name) is Place.FIRST:
+            await self._in_force("2 of 5: every server writes under the new key")
+            await self._rewrite(document)
+            document = await self._write(old_keys_removed(document, self._name))
+        await self._in_force("5 of 5: every server has done without the old key")
+        self._note.unlink(missing_ok=True)
+
+    async def _begin(self, document: Obj) -> None:
+        """Find the new key's name: that of a rotation under way, or the one that is given."""
+        known = await asyncio.to_thread(_noted, self._note)
+        if known:
+            self._name = known
+            self._say(f"going on with the rotation to key {known}")
+            return
+        if place_of(document, self._name) is not Place.ABSENT:
+            raise RotationFailed(f"{self._file} has a key {self._name} already: give another --key-name")
+        note = json.dumps({"key": self._name}).encode()
+        await asyncio.to_thread(write_atomically, self._note, note)
+        olds = ", ".join(map(str, old_keys(document, self._name)))
+        self._say(f"key {self._name} takes over from {olds} in {self._file}")
+
+    async def _rewrite(self, document: Obj) -> None:
+        """Migrate, until the raw store holds nothing under the old keys."""
+        olds, resources = old_keys(document, self._name), await encrypted_resources(self._client, document, self._say)
+        name = f"rotate-keys-{self._name}"
+        for passed in range(1, _PASSES + 1):
+            await migrate(self._client, resources, name, self._clock, self._say)
+            self._say(f"3 of 5: {len(resources)} resources are migrated")
+            found, seen = await left_under(olds, *self._store)
+            await forget(self._client, resources, name)
+            if not found:
+                self._say(f"4 of 5: of {seen} values in the store none is under {', '.join(map(str, olds))}")
+                return
+            self._say(f"still under an old key: {_listed(found)}")
+            if passed == _PASSES:
+                raise RotationFailed(
+                    f"the old key stays: {_listed(found)} in the raw store. Resources that are not served (any more) "
+                    "cannot be migrated: serve them, or delete these values; then start this again"
+                )
+
+    async def _in_force(self, done: str) -> None:
+        """Wait until every live server says that it has the file in force as it is now."""
+        digest = digest_of(await asyncio.to_thread(self._file.read_bytes))
+        until = self._clock.monotonic() + self._wait_seconds
+        said: list[str] | None = None
+        while True:
+            servers = await configurations(self._client, self._clock)
+            late = [server for server, hash_ in servers.items() if hash_ != digest]
+            if servers and not late:
+                self._say(f"{done} ({len(servers)} servers, {digest})")
+                return
+            if late != said:
+                said = late
+                self._say(f"waiting until {digest} is in force on {', '.join(late) or 'a server'}")
+            if self._clock.monotonic() >= until:
+                raise RotationFailed(self._why_late(servers, late))
+            await self._clock.sleep(ASK_SECONDS)
+
+    def _why_late(self, servers: Mapping[str, str], late: Sequence[str]) -> str:
+        if not servers:
+            return f"no server has an identity lease in {IDENTITY_NAMESPACE}, so it is not known who must be waited for"
+        without = [server for server in late if not servers[server]]
+        return (
+            f"not in force within {self._wait_seconds:g} s on {', '.join(late)}"
+            + (f", of which {', '.join(without)} say that they have no --encryption-provider-config" if without else "")
+            + ". Servers take up a changed file with --encryption-provider-config-automatic-reload. "
+            "Start this again to go on"
+        )
+
+    async def _read(self) -> Obj:
+        return await asyncio.to_thread(_document, self._file)
+
+    async def _write(self, document: Obj) -> Obj:
+        await asyncio.to_thread(_replace, self._file, document)
+        return document
+
+
+def _document(file: Path) -> Obj:
+    """The configuration, which must be a sound one."""
+    try:
+        read_file(str(file), reload=True)
+    except ConfigurationError as error:
+        raise RotationFailed(str(error)) from error
+    document: Obj = yaml.loads(file.read_bytes())
+    return document
+
+
+def _replace(file: Path, document: Obj) -> None:
+    """Write a configuration in place of the file's, for the same readers."""
+    was = file.stat()
+    try:
+        write_atomically(file, yaml.dumps(document), mode=stat.S_IMODE(was.st_mode), owner=(was.st_uid, was.st_gid))
+    except OSError as error:
+        raise RotationFailed(f"{file} cannot be replaced: {error.strerror or error}") from error
+
+
+def _noted(note: Path) -> str:
+    """The new key's name of a rotation under way, ``""`` if there is none."""
+    try:
+        content = json.loads(note.read_bytes())
+        return str(content["key"])
+    except FileNotFoundError:
+        return ""
+    except (ValueError, KeyError, TypeError) as error:
+        raise RotationFailed(f"{note} is no note of a rotation: {error}; remove it if none is under way") from error
+
+
+def _listed(found: Found) -> str:
+    """What was found, for people: the first few."""
+    parts = [f"{count} of {where} under {key}" for (key, where), count in sorted(found.items())]
+    return ", ".join(parts[:_SHOWN]) + (f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else "")

@@ -1,0 +1,198 @@
+"""What each live peer serves, as it last said; asked again when a peer comes, moves or is started anew.
+
+A peer is asked by one task at a time, again and again until it answers: at first soon, then ever more slowly. What it
+said before counts meanwhile, marked as stale. A peer that has never answered is *unheard*: nobody knows what it serves.
+
+Source: the role of kubernetes/apiserver ``pkg/util/peerproxy/peer_discovery.go``, which gives up after 20 tries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+
+from controlplane.apimachinery.identity import GroupVersion, Obj
+from controlplane.apiserver.registry.peers import Peer, PeerOpenAPI, Peers
+from controlplane.base import logs
+from controlplane.base.clock import Clock
+from controlplane.base.tasks import Owner, cancel_and_wait
+from controlplane.base.values import dataclass
+from controlplane.peerproxy.discovery import AskFailed
+from controlplane.peerproxy.fetch import Fetch, Resources
+from controlplane.peerproxy.metrics import FETCH_DISCOVERY, SYNC_ERRORS
+
+__all__ = ["Heard", "PeerCache"]
+
+log = logs.get(__name__)
+
+FIRST_SECONDS, LONGEST_SECONDS = 0.005, 10.0
+"""Between two tries; doubled each time."""
+ASK_SECONDS = 5.0
+"""For one answer. OpenAPI is asked for later and may take longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What a peer has said. ``groups``: in the aggregated form, all of them. ``current``: by this very process of it,
+    at this address."""
+
+    groups: tuple[Obj, ...]
+    legacy: Mapping[GroupVersion, Mapping[str, Obj]] = field(default_factory=dict)
+    openapi: Mapping[GroupVersion, PeerOpenAPI] = field(default_factory=dict)
+    current: bool = True
+
+
+class PeerCache:
+    """``heard``: by server id. ``changed`` is called after it has changed.
+
+    Nothing is asked before ``begin``; until then all peers are unheard.
+    """
+
+    def __init__(
+        self,
+        peers: Peers,
+        fetch: Fetch,
+        *,
+        changed: Callable[[], None],
+        clock: Clock,
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        self._peers, self._fetch, self._changed, self._clock = peers, fetch, changed, clock
+        self.heard: dict[str, Heard] = {}
+        self._begun = self._closed = False
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._asking: set[str] = set()
+        self._waiting: set[str] = set(peers.peers)
+        self._tried = asyncio.Event()
+        self._owner = Owner("peer-discovery", on_failure=on_failure)
+        self._stop = peers.follow(self._follow)
+        self._look()
+
+    def unheard(self) -> list[str]:
+        """Live peers of which nobody knows what they serve, by id."""
+        return [id_ for id_ in self._peers.peers if id_ not in self.heard]
+
+    async def tried(self) -> None:
+        """Wait until every live peer has been asked once, whatever came of it."""
+        await self._tried.wait()
+
+    def begin(self) -> None:
+        """Ask the peers, from now on."""
+        self._begun = True
+        for peer in self._peers.peers.values():
+            self._ask(peer)
+
+    def ask_again(self, id_: str) -> None:
+        """What a peer said is doubtful."""
+        peer = self._peers.peers.get(id_)
+        if peer is not None and self._begun and id_ not in self._asking:
+            self._ask(peer)
+
+    async def close(self) -> None:
+        """Ask no more. Idempotent."""
+        if not self._closed:
+            self._closed, self._begun = True, False
+            self._stop()
+        await self._owner.close()
+
+    def _follow(self, old: Peer | None, new: Peer | None) -> None:
+        id_ = new.server_id if new is not None else old.server_id if old is not None else self._peers.own_id
+        if id_ == self._peers.own_id:
+            return
+        if new is None:
+            self._waiting.discard(id_)
+            task = self._tasks.pop(id_, None)
+            if task is not None:
+                task.cancel()
+            if self.heard.pop(id_, None) is not None:
+                self._changed()
+            self._look()
+        elif old is None or _process(old) != _process(new):
+            if id_ not in self.heard:
+                self._waiting.add(id_)
+                self._look()
+            if self._begun:
+                self._ask(new)
+
+    def _look(self) -> None:
+        """Set whether all have been asked."""
+        if self._waiting:
+            self._tried.clear()
+        else:
+            self._tried.set()
+
+    def _ask(self, peer: Peer) -> None:
+        before = self._tasks.get(peer.server_id)
+        self._tasks[peer.server_id] = self._owner.start(self._hear(peer, before), name=peer.server_id)
+
+    async def _hear(self, peer: Peer, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await cancel_and_wait([before])
+        id_ = peer.server_id
+        self._asking.add(id_)
+        try:
+            heard = await self._resources(peer)
+        finally:
+            self._asking.discard(id_)
+        self._learn(id_, Heard(groups=heard.groups, legacy=heard.legacy, openapi=self._known_openapi(id_)))
+        log.info("heard what a peer serves", peer=id_, groups=len(heard.groups))
+        await self._openapi(peer)
+
+    async def _resources(self, peer: Peer) -> Resources:
+        """Ask until there is an answer."""
+        pause = FIRST_SECONDS
+        while True:
+            try:
+                async with asyncio.timeout(ASK_SECONDS):
+                    return await self._fetch.resources(peer)
+            except (AskFailed, TimeoutError) as error:
+                self._failed(peer, error)
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_SECONDS)
+
+    def _known_openapi(self, id_: str) -> Mapping[GroupVersion, PeerOpenAPI]:
+        known = self.heard.get(id_)
+        return known.openapi if known is not None else {}
+
+    async def _openapi(self, peer: Peer) -> None:
+        """OpenAPI takes its server long to build, and nothing else waits for it."""
+        pause = FIRST_SECONDS
+        while True:
+            heard = self.heard[peer.server_id]
+            try:
+                openapi = await self._fetch.openapi(peer, heard.groups)
+            except AskFailed as error:
+                log.info("OpenAPI of a peer cannot be had", peer=peer.server_id, error=str(error))
+            else:
+                if openapi != heard.openapi:
+                    self._learn(peer.server_id, replace(heard, openapi=openapi))
+                return
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_SECONDS)
+
+    def _learn(self, id_: str, heard: Heard) -> None:
+        self._waiting.discard(id_)
+        self.heard[id_] = heard
+        self._changed()
+        self._look()
+
+    def _failed(self, peer: Peer, error: AskFailed | TimeoutError) -> None:
+        id_ = peer.server_id
+        SYNC_ERRORS.labels_cached((FETCH_DISCOVERY,)).inc()
+        why = str(error) or f"no answer in {ASK_SECONDS:g} s"
+        remedy = error.remedy if isinstance(error, AskFailed) else ""
+        first = id_ in self._waiting
+        self._waiting.discard(id_)
+        known = self.heard.get(id_)
+        if remedy:
+            log.error("a peer cannot be asked what it serves", peer=id_, error=why, do=remedy)
+        elif first or (known is not None and known.current):
+            log.warning("a peer cannot be asked what it serves", peer=id_, error=why)
+        if known is not None and known.current:
+            self._learn(id_, replace(known, current=False))
+        self._look()
+
+
+def _process(peer: Peer) -> tuple[str, int, str]:
+    return peer.host, peer.port, peer.holder

@@ -1,0 +1,153 @@
+"""What a peer says that it serves itself, asked over the same way that requests go to it.
+
+Source: the requests of kubernetes/apiserver ``pkg/util/peerproxy/peer_discovery.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from controlplane.apimachinery.codec.json import MalformedJSON, loads
+from controlplane.apimachinery.identity import GroupVersion, Obj
+from controlplane.apimachinery.user import AUTHENTICATED_GROUP, UserInfo
+from controlplane.apiserver.registry.peers import Peer
+from controlplane.client.forward.identity import PEER_PROXIED, identity_headers
+from controlplane.client.forward.transport import ForwardTransport, NotTrusted, Unanswered
+from controlplane.client.webhook import Endpoint
+from controlplane.peerproxy.trust import NOT_BELIEVED, PeerTrust, remedy_of
+
+__all__ = ["AskFailed", "PeerDocuments", "legacy_entries"]
+
+_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_ACCEPT = f"{_AGGREGATED};profile=nopeer,{_AGGREGATED},application/json"
+_USER = UserInfo(name="system:apiserver", uid="system:apiserver", groups=(AUTHENTICATED_GROUP,))
+LIMIT_BYTES = 64 << 20
+
+T = TypeVar("T")
+
+
+class AskFailed(Exception):
+    """There is no document now; the text says why. ``remedy``: what to do, empty if time may heal it."""
+
+    def __init__(self, why: str, remedy: str = "") -> None:
+        super().__init__(why)
+        self.remedy = remedy
+
+
+class PeerDocuments:
+    """Reads documents of peers."""
+
+    def __init__(self, transport: ForwardTransport, trust: PeerTrust) -> None:
+        self._transport, self._trust = transport, trust
+
+    async def groups(self, peer: Peer) -> tuple[Obj, ...]:
+        """All groups in the aggregated form, the core group first.
+
+        Raises:
+            AskFailed.
+        """
+        core = _groups(await self.document(peer, "/api", accept=_ACCEPT, absent={"items": []}))
+        return (*core, *_groups(await self.document(peer, "/apis", accept=_ACCEPT)))
+
+    async def legacy(self, peer: Peer, gvs: Iterable[GroupVersion]) -> dict[GroupVersion, Mapping[str, Obj]]:
+        """The lists of resources of some versions.
+
+        Raises:
+            AskFailed.
+        """
+        return {gv: legacy_entries(await self.document(peer, path_of(gv))) for gv in gvs}
+
+    async def document(
+        self, peer: Peer, path: str, *, accept: str = "application/json", absent: Obj | None = None
+    ) -> Obj:
+        """One JSON object; ``absent`` where there is none.
+
+        Raises:
+            AskFailed.
+        """
+        body = await self.body(peer, path, accept=accept)
+        if body is None:
+            if absent is None:
+                raise AskFailed(f"{path}: 404")
+            return absent
+        return parsed(path, body)
+
+    async def body(self, peer: Peer, path: str, *, accept: str = "application/json") -> bytes | None:
+        """A document's bytes; None where there is none.
+
+        Raises:
+            AskFailed.
+        """
+        from aiohttp import ClientError
+
+        headers = identity_headers(_USER)
+        headers["Accept"], headers[PEER_PROXIED] = accept, "true"
+        try:
+            answer = await self._transport.send(
+                self._trust.current, Endpoint(peer.host, peer.port), "GET", path, headers=headers
+            )
+            async with answer:
+                if answer.status == 404:
+                    return None
+                if answer.status == 401:
+                    raise AskFailed(f"{path}: 401 Unauthorized", NOT_BELIEVED)
+                if answer.status != 200:
+                    raise AskFailed(f"{path}: {answer.status}")
+                body = bytearray()
+                async for piece in answer.content.iter_any():
+                    body += piece
+                    if len(body) > LIMIT_BYTES:
+                        raise AskFailed(f"{path}: over {LIMIT_BYTES} bytes")
+        except (Unanswered, NotTrusted, ClientError, OSError) as error:
+            raise AskFailed(str(error), remedy_of(str(error))) from error
+        return bytes(body)
+
+
+def path_of(gv: GroupVersion) -> str:
+    return f"/apis/{gv.group}/{gv.version}" if gv.group else f"/api/{gv.version}"
+
+
+def parsed(path: str, body: bytes) -> Obj:
+    """Raises AskFailed."""
+    try:
+        value = loads(body)
+    except MalformedJSON as error:
+        raise AskFailed(f"{path}: {error}") from error
+    if not isinstance(value, dict):
+        raise AskFailed(f"{path}: not a JSON object")
+    return value
+
+
+def legacy_entries(document: Obj) -> dict[str, Obj]:
+    """The entries of a list of resources, by name.
+
+    Raises:
+        AskFailed: it is not one.
+    """
+    return _checked(lambda: {str(entry["name"]): {**entry} for entry in document["resources"]}, "a list of resources")
+
+
+def _groups(document: Obj) -> list[Obj]:
+    """The groups of an aggregated document, looked at as deep as they are used."""
+
+    def read() -> list[Obj]:
+        for group in document["items"]:
+            group["metadata"].get("name")
+            for version in group.get("versions") or ():
+                version["version"].partition("/")
+                for resource in version.get("resources") or ():
+                    resource.setdefault("responseKind", {"group": "", "version": "", "kind": ""})
+                    resource["resource"].partition("/")
+                    for subresource in resource.get("subresources") or ():
+                        subresource["subresource"].partition("/")
+        return list(document["items"])
+
+    return _checked(read, "aggregated discovery (a list of groups)")
+
+
+def _checked(read: Callable[[], T], what: str) -> T:
+    try:
+        return read()
+    except (AttributeError, KeyError, TypeError) as error:
+        raise AskFailed(f"the answer is not {what}: {error!r}") from error

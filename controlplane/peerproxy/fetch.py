@@ -1,0 +1,78 @@
+"""All that is learned from one peer: its resources first, then OpenAPI of those that are not served here alike."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from controlplane.apimachinery.identity import GroupVersion, Obj
+from controlplane.apiserver.discovery.documents import Documents
+from controlplane.apiserver.openapi.remote_parts import part_of
+from controlplane.apiserver.registry.peers import Peer, PeerOpenAPI
+from controlplane.apiserver.registry.table import TableHolder
+from controlplane.client.forward.transport import ForwardTransport
+from controlplane.peerproxy.discovery import AskFailed, PeerDocuments, parsed, path_of
+from controlplane.peerproxy.everybodys import Everybodys
+from controlplane.peerproxy.trust import PeerTrust
+
+__all__ = ["Fetch", "PeerFetch", "Resources"]
+
+
+class Resources(NamedTuple):
+    """Aggregated groups, and the legacy lists of the versions in which they differ from this server's."""
+
+    groups: tuple[Obj, ...]
+    legacy: Mapping[GroupVersion, Mapping[str, Obj]]
+
+
+class Fetch(Protocol):
+    """Asks one peer. Raises AskFailed."""
+
+    async def resources(self, peer: Peer) -> Resources: ...
+
+    async def openapi(self, peer: Peer, groups: Sequence[Obj]) -> Mapping[GroupVersion, PeerOpenAPI]: ...
+
+
+class PeerFetch:
+    """Asks over ``transport``. ``whole`` False: aggregated discovery is all that is wanted."""
+
+    def __init__(
+        self, transport: ForwardTransport, trust: PeerTrust, tables: TableHolder, everybodys: Everybodys, *, whole: bool
+    ) -> None:
+        self._documents = PeerDocuments(transport, trust)
+        self._tables, self._everybodys, self._whole = tables, everybodys, whole
+
+    async def resources(self, peer: Peer) -> Resources:
+        groups = await self._documents.groups(peer)
+        gvs = list(self._differing(groups)) if self._whole else []
+        return Resources(groups, await self._documents.legacy(peer, gvs))
+
+    async def openapi(self, peer: Peer, groups: Sequence[Obj]) -> Mapping[GroupVersion, PeerOpenAPI]:
+        gvs = list(self._differing(groups)) if self._whole else []
+        if not gvs:
+            return {}
+        swagger = await self._documents.body(peer, "/openapi/v2")
+        if swagger is None:
+            raise AskFailed("/openapi/v2: 404")
+        v2 = await asyncio.to_thread(parsed, "/openapi/v2", swagger)
+        found: dict[GroupVersion, PeerOpenAPI] = {}
+        for gv in gvs:
+            path = path_of(gv)
+            body = await self._documents.body(peer, f"/openapi/v3{path}")
+            if body is None:
+                raise AskFailed(f"/openapi/v3{path}: 404")
+            v3 = await asyncio.to_thread(parsed, path, body)
+            digest = hashlib.sha256(body).hexdigest()
+            found[gv] = PeerOpenAPI(v3=part_of(v3, f"{path}/", digest), v2=part_of(v2, f"{path}/", digest))
+        return found
+
+    def _differing(self, groups: Sequence[Obj]) -> Iterator[GroupVersion]:
+        """The versions of which a peer says something else than this server."""
+        own = Documents(self._tables.current, "")
+        for group in self._everybodys.left_out(groups):
+            name: str = group["metadata"].get("name") or ""
+            for version in group.get("versions") or ():
+                if version != own.described_version(name, version["version"]):
+                    yield GroupVersion(name, version["version"])

@@ -1,0 +1,179 @@
+"""One request sent on to one peer, and its answer sent back.
+
+The user goes along in identity headers, under this server's proxy certificate. What fails on the way is 503 with
+Retry-After and never another answer: nobody may take a peer that cannot be reached for something that is not there.
+
+A peer gets a bounded number of requests at a time. A watch whose peer goes ends as one whose server goes: between two
+events, for the client to resume it.
+
+Source: the role of kubernetes/apiserver ``pkg/util/peerproxy/peerproxy_handler.go``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING, NoReturn
+
+from multidict import CIMultiDict
+
+from controlplane.apimachinery.status import service_unavailable, too_many_requests
+from controlplane.apiserver.registry.peers import Peer
+from controlplane.base import logs
+from controlplane.client.forward.answers import answer_headers, copy_until_gone, passed_on
+from controlplane.client.forward.identity import PEER_PROXIED, forwarded_headers
+from controlplane.client.forward.transport import ForwardTransport, NotTrusted, Unanswered, target_of
+from controlplane.client.forward.upgrade import BadUpgrade, asks_for_upgrade, upgrade
+from controlplane.client.request import Request, Response, Sink, StreamResponse, UpgradeResponse
+from controlplane.client.webhook import Endpoint
+from controlplane.peerproxy.config import PeerProxyConfig
+from controlplane.peerproxy.events import WholeEvents
+from controlplane.peerproxy.metrics import IN_FLIGHT, PROXY_ERRORS, PROXY_TRANSPORT, REFUSED, REROUTED, gvr_labels
+from controlplane.peerproxy.trust import NOT_BELIEVED, PeerTrust, remedy_of
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
+__all__ = ["CONNECT_SECONDS", "RETRY_SECONDS", "Forwarder"]
+
+log = logs.get(__name__)
+
+CONNECT_SECONDS = 0.5
+"""Peers are near: one that does not take a connection in this time is not there."""
+RETRY_SECONDS = 1
+"""After this a client may try again; a peer that comes back is heard of at once."""
+
+_REQUESTS = IN_FLIGHT.labels_cached(("request",))
+_STREAMS = IN_FLIGHT.labels_cached(("stream",))
+
+
+class Forwarder:
+    """Sends requests to peers, each of which proves itself by ``trust``."""
+
+    def __init__(self, config: PeerProxyConfig, transport: ForwardTransport, trust: PeerTrust) -> None:
+        self._config, self._transport, self._trust = config, transport, trust
+        self._requests: Counter[str] = Counter()
+        self._streams: Counter[str] = Counter()
+
+    async def forward(self, peer: Peer, request: Request) -> Response:
+        """Answer a request with what a peer answers.
+
+        Raises:
+            APIError: 503, the peer gives no answer that can be used; 429, it has enough to do.
+        """
+        id_ = peer.server_id
+        if self._requests[id_] >= self._config.requests or (
+            request.info.long_running and self._streams[id_] >= self._config.streams
+        ):
+            REFUSED.labels_cached(("overload",)).inc()
+            raise too_many_requests(
+                f"as many requests are under way to the server that serves this ({id_}) as it may be sent at a time, "
+                "please try again",
+                RETRY_SECONDS,
+            )
+        self._requests[id_] += 1
+        _REQUESTS.inc()
+        try:
+            response = await self._answer(peer, request)
+        finally:
+            _REQUESTS.inc(-1)
+            self._requests[id_] -= 1
+        self._count_while_streaming(id_, response)
+        REROUTED.labels_cached((str(response.status), *gvr_labels(request.info))).inc()
+        return response
+
+    async def _answer(self, peer: Peer, request: Request) -> Response:
+        from aiohttp import ClientError
+
+        target, headers = target_of(request.path, request.query_string), forwarded_headers(request)
+        headers[PEER_PROXIED] = "true"
+        endpoint = Endpoint(peer.host, peer.port)
+        try:
+            if asks_for_upgrade(request.headers):
+                return await self._upgraded(endpoint, request, target, headers)
+            answer = await self._transport.send(
+                self._trust.current, endpoint, request.method, target, headers=headers, body=await request.body()
+            )
+            if answer.status == HTTPStatus.UNAUTHORIZED:
+                answer.release()
+                self._fail(peer, request, "it answered 401 Unauthorized", NOT_BELIEVED)
+            if request.info.verb == "watch" and answer.status == HTTPStatus.OK:
+                return _watch(answer)
+            return await passed_on(answer, method=request.method)
+        except (Unanswered, NotTrusted, BadUpgrade, ClientError, OSError) as error:
+            self._fail(peer, request, str(error) or "it broke off its answer", remedy_of(str(error)))
+
+    async def _upgraded(self, endpoint: Endpoint, request: Request, target: str, headers: CIMultiDict[str]) -> Response:
+        trust = self._trust.current
+        context = await self._transport.context(trust)
+        headers["Connection"], headers["Upgrade"] = "Upgrade", request.headers["Upgrade"]
+        return await upgrade(
+            endpoint,
+            context,
+            trust.server_name,
+            line=f"{request.method} {target}",
+            headers=headers,
+            connect_seconds=CONNECT_SECONDS,
+        )
+
+    def _fail(self, peer: Peer, request: Request, why: str, remedy: str) -> NoReturn:
+        """Raises APIError."""
+        labels = gvr_labels(request.info)
+        PROXY_ERRORS.labels_cached((PROXY_TRANSPORT, *labels)).inc()
+        REROUTED.labels_cached(("503", *labels)).inc()
+        if remedy:
+            log.error(
+                "a peer cannot be called", peer=peer.server_id, host=peer.host, port=peer.port, error=why, do=remedy
+            )
+        else:
+            log.info("a peer did not answer", peer=peer.server_id, host=peer.host, port=peer.port, error=why)
+        raise service_unavailable(
+            f"error trying to reach the server that serves this ({peer.server_id}): {why}", RETRY_SECONDS
+        )
+
+    def _count_while_streaming(self, id_: str, response: Response) -> None:
+        """Count a stream from when it is begun, however it ends."""
+        if isinstance(response, StreamResponse):
+            write = response.run
+
+            async def counted(sink: Sink) -> None:
+                with self._streaming(id_):
+                    await write(sink)
+
+            response.run = counted
+        elif isinstance(response, UpgradeResponse):
+            converse = response.run
+
+            async def both_ways(incoming: AsyncIterator[bytes], sink: Sink) -> None:
+                with self._streaming(id_):
+                    await converse(incoming, sink)
+
+            response.run = both_ways
+
+    @contextmanager
+    def _streaming(self, id_: str) -> Iterator[None]:
+        self._streams[id_] += 1
+        _STREAMS.inc()
+        try:
+            yield
+        finally:
+            _STREAMS.inc(-1)
+            self._streams[id_] -= 1
+
+
+def _watch(answer: ClientResponse) -> StreamResponse:
+    """A watch, which ends after a whole event, however it ends."""
+    content_type = answer.headers.get("Content-Type", "")
+    is_text = "protobuf" not in content_type
+
+    async def run(sink: Sink) -> None:
+        from aiohttp import ClientError
+
+        try:
+            await copy_until_gone(answer, sink, cut=WholeEvents(is_text=is_text).feed)
+        except (ClientError, OSError) as error:  # the client resumes it, as it would after this server's own end
+            log.debug("a peer broke off a watch", error=error)
+
+    return StreamResponse(run, content_type=content_type, headers=answer_headers(answer), is_text=is_text)

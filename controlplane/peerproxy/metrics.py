@@ -1,0 +1,43 @@
+"""The metrics of the peer proxy, under Kubernetes' names (kubernetes/apiserver ``pkg/util/peerproxy/metrics``) where it
+has them."""
+
+from __future__ import annotations
+
+from controlplane.base.metrics import counter, gauge
+from controlplane.client.request_info import RequestInfo
+
+__all__ = ["IN_FLIGHT", "PROXY_ERRORS", "REFUSED", "REROUTED", "SYNC_ERRORS", "gvr_labels"]
+
+ENDPOINT_RESOLUTION, PROXY_TRANSPORT = "endpoint_resolution", "proxy_transport"
+HOSTPORT_RESOLUTION, FETCH_DISCOVERY = "hostport_resolution", "fetch_discovery"
+
+REROUTED = counter(
+    "apiserver_rerouted_request_total",
+    "Total number of requests that were proxied to a peer kube-apiserver because the local apiserver was not capable of"
+    " serving it",
+    labels=("code", "group", "version", "resource"),
+)
+PROXY_ERRORS = counter(
+    "apiserver_peer_proxy_errors_total",
+    "Total number of errors encountered while proxying requests to a peer kube apiserver",
+    labels=("type", "group", "version", "resource"),
+)
+SYNC_ERRORS = counter(
+    "apiserver_peer_discovery_sync_errors_total",
+    "Total number of errors encountered while syncing discovery information from a peer kube-apiserver",
+    labels=("type",),
+)
+IN_FLIGHT = gauge(
+    "controlplane_peer_proxy_inflight", "Requests and streams that are under way to peers.", labels=("kind",)
+)
+REFUSED = counter(
+    "controlplane_peer_proxy_refused_total",
+    "Requests that were not sent on, by why: overload (the peer has as many of ours as it may), proxied (a peer has "
+    "sent it on), unsynced (not all peers have been heard).",
+    labels=("reason",),
+)
+
+
+def gvr_labels(info: RequestInfo) -> tuple[str, str, str]:
+    """Group, version and resource of what a peer is known to serve; empty for discovery."""
+    return (info.group, info.version, info.resource) if info.is_resource else ("", "", "")

@@ -1,0 +1,174 @@
+"""The peer proxy as a server takes it in: a source of resources that other servers on the same store serve.
+
+What cannot be served here goes to a live peer that can, picked at random, at most once: a request that a peer has sent
+on is answered here or not at all, whatever that peer believes, so there are no loops. Nobody is told that something is
+not there as long as a peer lives that has not said what it serves.
+
+Peers and their addresses are those of the peer records, which nobody but servers can write.
+
+Source: KEP-4020, and the role of kubernetes/apiserver ``pkg/util/peerproxy``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from controlplane.apimachinery.identity import GroupResource
+from controlplane.apimachinery.status import service_unavailable
+from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere, PeerResources
+from controlplane.apiserver.registry.sources import SourceDescriptor, SourceHook, SourceHost, SourceServices
+from controlplane.apiserver.registry.table import ResourceTable
+from controlplane.client.forward.transport import ForwardTransport
+from controlplane.client.request import Request, Response
+from controlplane.peerproxy.cache import Heard, PeerCache
+from controlplane.peerproxy.config import PeerProxyConfig
+from controlplane.peerproxy.everybodys import Everybodys
+from controlplane.peerproxy.fetch import PeerFetch
+from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder
+from controlplane.peerproxy.metrics import ENDPOINT_RESOLUTION, PROXY_ERRORS, REFUSED, gvr_labels
+from controlplane.peerproxy.stale import as_stale
+from controlplane.peerproxy.trust import PeerTrust
+
+__all__ = ["NAME", "PeerSource", "peer_source"]
+
+NAME = "peers"
+DEAD_SECONDS = 15
+"""A peer's machine that does not acknowledge for so long has gone: the time after which its record ends, too."""
+FIRST_HEARING_SECONDS = 2.0
+"""How long readiness, and a request for something unknown, waits for peers that have not been asked once."""
+
+
+def peer_source(config: PeerProxyConfig) -> SourceDescriptor:
+    """The source, to be added to a config's."""
+    return SourceDescriptor(NAME, (), lambda services: PeerSource(config, services))
+
+
+class PeerSource:
+    """See ``registry.sources.Source``.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+
+    settles: frozenset[GroupResource] = frozenset()
+
+    def __init__(self, config: PeerProxyConfig, services: SourceServices) -> None:
+        self._config, self._tables, self._peers = config, services.tables, services.peers
+        self._clock, self._random = services.registry.clock, services.registry.random
+        self._trust = PeerTrust(config.ca_file)
+        self._transport = ForwardTransport(
+            cert_file=config.proxy_cert_file,
+            key_file=config.proxy_key_file,
+            connect_seconds=CONNECT_SECONDS,
+            dead_seconds=DEAD_SECONDS,
+        )
+        self._forwarder = Forwarder(config, self._transport, self._trust)
+        self._everybodys = Everybodys(services.mirror, services.tables)
+        self._left_out = self._everybodys.names()
+        self._looking: asyncio.Handle | None = None
+        fetch = PeerFetch(self._transport, self._trust, self._tables, self._everybodys, whole=config.whole)
+        self._cache = PeerCache(
+            self._peers, fetch, changed=self._show, clock=self._clock, on_failure=services.on_failure
+        )
+        self._show()
+        self._stop = self._tables.subscribe(self._look_at)
+
+    def hooks(self) -> Sequence[tuple[str, SourceHook]]:
+        return (
+            ("local-discovery-cache-sync", _at_once),
+            ("peer-discovery-workers", self._begin),
+            ("mixed-version-proxy-handler", self._wait),
+        )
+
+    async def catch_up(self) -> bool:
+        """Wait a moment for peers that have just come; who is still not heard then is nobody's absence."""
+        if self._cache.unheard():
+            await self._first_hearing()
+        return True
+
+    async def settled(self) -> None:
+        """Nothing follows from writes."""
+
+    async def close(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+        self._stop()
+        await self._cache.close()
+        await self._transport.close()
+
+    async def answer(self, request: Request) -> Response | None:
+        """The answer of a peer to what cannot be served here; None: all peers have been heard, and none serves it.
+
+        Raises:
+            APIError: 503: a peer has sent it on; not all have been heard; the one picked gives no answer.
+        """
+        info = request.info
+        if FROM_PEER in request.values:
+            REFUSED.labels_cached(("proxied",)).inc()
+            raise service_unavailable(
+                "another server has sent this request on, and this server does not serve it either", RETRY_SECONDS
+            )
+        elsewhere = self._tables.current.elsewhere
+        if elsewhere is None or self._everybodys.has(info.group, info.version, info.resource):
+            return None
+        able = [id_ for id_, server in elsewhere.servers.items() if server.serves(info)]
+        if not able:
+            if self._cache.unheard():
+                REFUSED.labels_cached(("unsynced",)).inc()
+                raise service_unavailable(
+                    "not all servers have said yet what they serve, please try again", RETRY_SECONDS
+                )
+            return None
+        peer = self._peers.peers.get(self._random.choice(able))
+        if peer is None:  # it has just gone, and the table is about to show it
+            PROXY_ERRORS.labels_cached((ENDPOINT_RESOLUTION, *gvr_labels(info))).inc()
+            raise service_unavailable(
+                "Error getting ip and port info of the remote server while proxying", RETRY_SECONDS
+            )
+        response = await self._forwarder.forward(peer, request)
+        if response.status == 503:
+            self._cache.ask_again(peer.server_id)
+        return response
+
+    async def _begin(self, host: SourceHost) -> None:
+        host.start(self._transport.follow_certificate(self._clock), name="peer-proxy-client-certificate")
+        host.start(self._trust.follow(self._clock), name="peer-authorities")
+        self._cache.begin()
+
+    async def _wait(self, _host: SourceHost) -> None:
+        """So that a server that is ready shows what its peers serve, as far as they answer."""
+        await self._first_hearing()
+
+    async def _first_hearing(self) -> None:
+        try:
+            async with asyncio.timeout(FIRST_HEARING_SECONDS):
+                await self._cache.tried()
+        except TimeoutError:
+            return
+
+    def _show(self) -> None:
+        """Put what has been heard into the table."""
+        self._left_out = self._everybodys.names()
+        servers = {id_: self._resources(heard) for id_, heard in sorted(self._cache.heard.items())}
+        elsewhere = Elsewhere(own_id=self._peers.own_id, servers=servers, answer=self.answer, whole=self._config.whole)
+        self._tables.swap(self._tables.current.with_elsewhere(elsewhere), complete=self._tables.complete)
+
+    def _resources(self, heard: Heard) -> PeerResources:
+        groups = self._everybodys.left_out(heard.groups)
+        shown = groups if heard.current else as_stale(groups)
+        return PeerResources.of(shown, legacy=heard.legacy, openapi=heard.openapi)
+
+    def _look_at(self, _table: ResourceTable) -> None:
+        """What is everybody's may have changed; the table is not swapped while it is being swapped."""
+        if self._cache.heard and self._looking is None:
+            self._looking = asyncio.get_running_loop().call_soon(self._look_again)
+
+    def _look_again(self) -> None:
+        self._looking = None
+        if self._everybodys.names() != self._left_out:
+            self._show()
+
+
+async def _at_once(_host: SourceHost) -> None:
+    """What upstream reads from its own discovery here, the table has from the start."""

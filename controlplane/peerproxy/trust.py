@@ -1,0 +1,75 @@
+"""How a peer proves itself, and what is to be put right where it, or this server, is not believed.
+
+A peer's serving certificate is signed by an authority of ``--peer-ca-file`` and names ``kubernetes.default.svc``,
+whatever its address: addresses come and go.
+
+Source: kubernetes ``pkg/controlplane/apiserver/peer.go`` (BuildPeerProxy: the server name).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from controlplane.base import logs
+from controlplane.base.clock import Clock
+from controlplane.client.forward.transport import Trust
+
+__all__ = ["NOT_BELIEVED", "SERVER_NAME", "PeerTrust", "remedy_of"]
+
+SERVER_NAME = "kubernetes.default.svc"
+LOOK_SECONDS = 10.0
+"""How often the authorities' file is read anew."""
+
+NOT_BELIEVED = (
+    "the peer does not believe this server: --proxy-client-cert-file must not have expired, must be signed by the "
+    "peer's --requestheader-client-ca-file, and be named in its --requestheader-allowed-names if it has any"
+)
+
+log = logs.get(__name__)
+
+
+class PeerTrust:
+    """``current``: what peers must show now.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+
+    def __init__(self, ca_file: str) -> None:
+        self._file = Path(ca_file)
+        self.current = self._read()
+
+    async def follow(self, clock: Clock) -> None:
+        """Take up other authorities; runs until cancelled."""
+        while True:
+            await clock.sleep(LOOK_SECONDS)
+            try:
+                read = await asyncio.to_thread(self._read)
+            except OSError as error:
+                log.warning("--peer-ca-file cannot be read; what was in it counts on", error=error)
+                continue
+            if read != self.current:
+                self.current = read
+                log.info("the authorities of peers have changed", file=str(self._file))
+
+    def _read(self) -> Trust:
+        return Trust(server_name=SERVER_NAME, ca_pem=self._file.read_bytes())
+
+
+_REMEDIES = (
+    ("unknown authority", "--peer-ca-file must hold the authority that signed the peer's serving certificate"),
+    ("unable to load root certificates", "--peer-ca-file must hold certificates in PEM"),
+    ("expired", "the peer's --tls-cert-file, or what is in --peer-ca-file, has expired"),
+    ("ostname mismatch", f"the peer's --tls-cert-file must name {SERVER_NAME}"),
+    ("failed to verify", "--peer-ca-file must fit the peer's serving certificate"),
+    ("alert", NOT_BELIEVED),
+)
+"""By what a failure's text has in it, the first that fits."""
+
+
+def remedy_of(error: str) -> str:
+    """What to do about a connection that failed with this text; empty if nothing is wrong with trust."""
+    if "failed to verify" not in error and "alert" in error.lower():
+        return NOT_BELIEVED
+    return next((remedy for part, remedy in _REMEDIES if part in error), "")
