@@ -2,8 +2,8 @@
 
 The same handler, the same answers: only aiohttp's request object and its tasks are left out, and its parser where it
 has read the same headers before, which cost more than all filters together. What the handler of a read does before it
-first waits is done at once; if it has to wait, or the answer is a stream or a large one, the rest is a task. A write is a
-task from its begin. The connection takes nothing else until its task has ended.
+first waits is done at once; if it has to wait, or the answer is a stream or a large one, the rest is a task. A write is
+a task from its begin. The connection takes nothing else until its task has ended.
 
 Everything else goes the ordinary road: bytes that are not exactly one whole request, HEAD, HTTP/1.0, chunked bodies,
 upgrades, bodies that are still coming. A connection of which it cannot be told where the next request begins stays on
@@ -38,9 +38,9 @@ log = logs.get(__name__)
 
 UNKNOWN = -1
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-"""They wait for their commit in any case, so each is a task from its begin: to take its first step here and to carry the
-rest over costs more. And as their tasks run one after the other once all sockets have been read, each finds the code of
-the one before in the processor's cache. Together a sixth of a create."""
+"""They wait for their commit in any case, so each is a task from its begin: to take its first step here and to carry
+the rest over costs more. And as their tasks run one after the other once all sockets have been read, each finds the
+code of the one before in the processor's cache. Together a sixth of a create."""
 
 
 class Front(Protocol):
