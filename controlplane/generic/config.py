@@ -109,7 +109,8 @@ class Config:
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
     ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how
     other API servers are spoken for, where API services are served at all. ``identity``: how the server is known to
-    others on its store. ``peer_bind``: where to listen for those, too. ``notes``: lines to show at the start.
+    others on its store. ``peer_bind``: where to listen for those, too. ``make_front_proxy``: the front proxy's files
+    are in ``cert_dir``, and made if they are missing. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -178,6 +179,7 @@ class Config:
     service_resolver: ServiceResolver = DNS
     aggregation: AggregationConfig = field(default_factory=AggregationConfig)
     peer_bind: tuple[str, int] | None = None
+    make_front_proxy: bool = False
     identity: IdentityConfig = field(default_factory=IdentityConfig)
     clock: Clock = field(default_factory=SystemClock)
 
