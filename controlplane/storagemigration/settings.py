@@ -11,7 +11,7 @@ class MigrationOptions(OptionGroup):
     """How much of the server's time migrations may take."""
 
     resources: int = option(5, ge=1, description="resources that are migrated at a time")
-    writes: int = option(8, ge=1, description="objects of one resource that are written at a time")
+    writes: int = option(16, ge=1, description="objects of one resource that are written at a time")
     writes_per_second: float = option(
         400.0, ge=0, description="objects written in a second, of all migrations together; 0 is no limit"
     )
