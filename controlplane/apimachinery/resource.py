@@ -97,6 +97,8 @@ class Strategy:
     ``validate_name``: returns problems with ``metadata.name`` (second argument: it is a generateName prefix); for those
     who need the rule of the name alone.
     ``held``: something other than ``metadata.finalizers`` keeps a deleted object (a namespace's ``spec.finalizers``).
+    ``own_preconditions``: the kind compares the preconditions of a deletion itself, and says in its own words that they
+    do not hold.
     ``begin_deletion``: change the object when its deletion begins and it is held (a namespace turns Terminating).
     ``reset_fields``: dotted paths of what ``prepare_for_create`` and ``prepare_for_update`` reset, so that nobody can
     own it through this path (``status``, where there is a status subresource).
@@ -115,6 +117,7 @@ class Strategy:
     update_warnings: Callable[[Obj, Obj], Sequence[str]] | None = None
     validate_name: Callable[[str, bool], Sequence[str]] | None = None
     held: Callable[[Obj], bool] = _false
+    own_preconditions: bool = False
     begin_deletion: Callable[[Obj], None] = _nothing
     reset_fields: tuple[str, ...] = ()
     record_user: Callable[[Obj, UserInfo], None] | None = None

@@ -12,6 +12,7 @@ from controlplane.apis.admissionregistration.validatingadmissionpolicybindings i
 )
 from controlplane.apis.admissionregistration.validatingwebhookconfigurations import VALIDATING_WEBHOOK_CONFIGURATIONS
 from controlplane.apis.apiregistration.apiservices import API_SERVICES
+from controlplane.apis.apiserverinternal.storageversions import STORAGE_VERSIONS
 from controlplane.apis.authentication.selfsubjectreviews import SELF_SUBJECT_REVIEWS
 from controlplane.apis.authentication.tokenreviews import TOKEN_REVIEWS
 from controlplane.apis.authorization.localsubjectaccessreviews import LOCAL_SUBJECT_ACCESS_REVIEWS
@@ -66,5 +67,6 @@ BUILTIN: tuple[Resource, ...] = (
     MUTATING_ADMISSION_POLICIES,
     MUTATING_ADMISSION_POLICY_BINDINGS,
     STORAGE_VERSION_MIGRATIONS,
+    STORAGE_VERSIONS,
     API_SERVICES,
 )

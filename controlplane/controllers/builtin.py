@@ -16,6 +16,7 @@ from controlplane.controllers import (
     root_ca,
     service_account_tokens,
     service_accounts,
+    storage_versions,
     system_namespaces,
 )
 from controlplane.controllers.descriptor import ControllerDescriptor
@@ -30,6 +31,7 @@ BUILTIN: tuple[ControllerDescriptor, ...] = (
     service_accounts.DESCRIPTOR,
     service_account_tokens.DESCRIPTOR,
     lease_gc.DESCRIPTOR,
+    storage_versions.DESCRIPTOR,
     legacy_tokens.TRACKING,
     legacy_tokens.CLEANER,
     root_ca.DESCRIPTOR,

@@ -15,6 +15,7 @@ from controlplane.aggregator.config import AggregationConfig
 from controlplane.apiextensions.custom.resource import CustomResources
 from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apimachinery.resource import Resource
+from controlplane.apis.apiserverinternal.storageversions import STORAGE_VERSIONS
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
 from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
@@ -72,6 +73,7 @@ GROUP_PRIORITIES: Mapping[str, int] = {
     "admissionregistration.k8s.io": 16700,
     "coordination.k8s.io": 16500,
     "flowcontrol.apiserver.k8s.io": 16100,
+    "internal.apiserver.k8s.io": 16000,
     "storagemigration.k8s.io": 15800,
 }
 """Order of groups in discovery; kube-apiserver's own numbers."""
@@ -107,7 +109,8 @@ class Config:
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
     ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how
     other API servers are spoken for, where API services are served at all. ``identity``: how the server is known to
-    others on its store. ``peer_bind``: where to listen for those, too. ``notes``: lines to show at the start.
+    others on its store. ``peer_bind``: where to listen for those, too. ``make_front_proxy``: the front proxy's files
+    are in ``cert_dir``, and made if they are missing. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -144,7 +147,9 @@ class Config:
     authenticators: list[Authenticator] = field(default_factory=list)
     token_authenticators: list[TokenAuthenticator] = field(default_factory=list)
     authorizers: list[Authorizer] = field(default_factory=list)
-    resources: list[Resource] = field(default_factory=lambda: list(BUILTIN))
+    resources: list[Resource] = field(
+        default_factory=lambda: [kind for kind in BUILTIN if kind is not STORAGE_VERSIONS]
+    )
     declared: list[CustomResources] = field(default_factory=list)
     sources: list[SourceDescriptor] = field(default_factory=lambda: list(SOURCES))
     calls: list[CallDescriptor] = field(default_factory=lambda: list(CALLS))
@@ -174,6 +179,7 @@ class Config:
     service_resolver: ServiceResolver = DNS
     aggregation: AggregationConfig = field(default_factory=AggregationConfig)
     peer_bind: tuple[str, int] | None = None
+    make_front_proxy: bool = False
     identity: IdentityConfig = field(default_factory=IdentityConfig)
     clock: Clock = field(default_factory=SystemClock)
 

@@ -36,6 +36,9 @@ class ControllerBooleans(OptionGroup):
     lease_garbage_collection: bool | None = option(
         None, description="remove the identity leases of servers that have gone (default true)"
     )
+    storage_version_garbage_collection: bool | None = option(
+        None, description="take servers that have gone out of storage versions (default true)"
+    )
     legacy_token_tracking: bool | None = option(
         None, description="note since when the use of tokens in secrets is recorded (default true)"
     )

@@ -61,7 +61,6 @@ _NOT_DONE = (
     "SeparateCacheWatchRPC",
     "ShardedListAndWatch",
     "SizeBasedListCostEstimate",
-    "StorageVersionAPI",
     "StructuredAuthenticationConfigurationEgressSelector",
     "UnauthenticatedHTTP2DOSMitigation",
     "WatchCacheInitializationPostStartHook",
@@ -70,10 +69,12 @@ _NOT_DONE = (
 
 IDENTITY_GATE = "APIServerIdentity"
 PEERS_GATE = "UnknownVersionInteroperabilityProxy"
+STORAGE_VERSION_GATE = "StorageVersionAPI"
 
 SWITCHES: Mapping[str, tuple[bool, str]] = {
     IDENTITY_GATE: (True, "identity.lease"),
     PEERS_GATE: (True, "identity.peer_record"),
+    STORAGE_VERSION_GATE: (False, "resources.storageversions"),
 }
 """Gates that switch something: what holds by default, and the path of the boolean that says the same."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from controlplane.apiextensions.definition.resource import DEFINITIONS
 from controlplane.apimachinery.resource import Resource
+from controlplane.apis.apiserverinternal.storageversions import STORAGE_VERSIONS
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apis.rbac.clusterrolebindings import CLUSTER_ROLE_BINDINGS
 from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
@@ -30,7 +31,7 @@ from controlplane.apiserver.options import (
 )
 from controlplane.base.options import Duration, OptionGroup, Problem, group, option
 from controlplane.generic.controller_options import CONTROLLER_TOGGLES, ControllerOptions
-from controlplane.generic.feature_gates import GATES, PEERS_GATE, SWITCHES, feature_gate_problems, gate_of, given_gate
+from controlplane.generic.feature_gates import PEERS_GATE, SWITCHES, feature_gate_problems, gate_of, given_gate
 from controlplane.generic.runtime_config import RuntimeConfig, runtime_config_problems
 from controlplane.generic.toggles import Resolved, Toggle, resolve, toggle_problems
 from controlplane.plugins.admission.api import AdmissionPlugin
@@ -89,6 +90,11 @@ class ResourceOptions(OptionGroup):
         None, description="serve mutatingadmissionpolicybindings (default true)"
     )
     storageversionmigrations: bool | None = option(None, description="serve storageversionmigrations (default true)")
+    storageversions: bool | None = option(
+        None,
+        description="serve storageversions, and report in which form this server stores what "
+        "(default: as the feature gate StorageVersionAPI, false)",
+    )
 
 
 class AdmissionOptions(OptionGroup):
@@ -163,6 +169,8 @@ def toggle_of(name: str) -> str:
 
 
 _NAMESPACES = "resources.namespaces"
+_STORAGE_VERSIONS = f"resources.{STORAGE_VERSIONS.plural}"
+_LEASE = "identity.lease"
 _RBAC = "resources.rbac"
 
 
@@ -179,16 +187,17 @@ TOGGLES = (
     *(
         Toggle(f"resources.{plural}", needs=needs)
         for plural, needs in {resource.plural: _needs(resource) for resource in BUILTIN}.items()
-        if plural != "namespaces"
+        if f"resources.{plural}" not in (_NAMESPACES, _STORAGE_VERSIONS)
     ),
+    Toggle(_LEASE, needs=("resources.leases",)),
+    Toggle("identity.peer_record"),
+    Toggle(_STORAGE_VERSIONS, needs=(_LEASE,), default=False),
     Toggle("resources.customresourcedefinitions"),
     *(
         Toggle(toggle_of(plugin.name), tuple(f"resources.{name.partition('.')[0]}" for name in plugin.requires))
         for plugin in ORDERED
     ),
     *CONTROLLER_TOGGLES,
-    Toggle("identity.lease", needs=("resources.leases",)),
-    Toggle("identity.peer_record"),
 )
 """Each after what it needs: what is in namespaces needs them. Resources of one name in two groups share one."""
 
@@ -281,6 +290,7 @@ class GenericOptions(OptionGroup):
         on, runtime = self.toggles().on, RuntimeConfig(self.runtime_config)
         served = [kind for kind in BUILTIN if f"resources.{kind.plural}" in on]
         asked = {kind.plural for kind in served if getattr(self.resources, kind.plural) is not None}
+        asked |= {kind.plural for kind in served if gate_of(f"resources.{kind.plural}") is not None}
         return [
             kind if kind.plural in asked else runtime.narrowed(kind)
             for kind in served
@@ -291,6 +301,7 @@ class GenericOptions(OptionGroup):
         """What was said of a boolean, by its path: its own option, or for a kind what --runtime-config makes of it."""
         runtime = RuntimeConfig(self.runtime_config)
         not_configured = {k.plural for k in _KINDS} - {k.plural for k in _KINDS if runtime.serves(k)}
+        turned_off = {k.plural for k in _KINDS if runtime.refuses(k)}
 
         def given(path: str) -> bool | None:
             if path in _PLUGINS:
@@ -299,12 +310,7 @@ class GenericOptions(OptionGroup):
             value: bool | None = getattr(getattr(self, owner), name)
             gate = gate_of(path)
             if value is None and gate is not None:
-                return self._switched(gate)
+                return False if name in turned_off else given_gate(self.feature_gates, gate)
             return False if value is None and owner == "resources" and name in not_configured else value
 
         return given
-
-    def _switched(self, gate: str) -> bool | None:
-        """What a gate makes of its boolean: as it was set; else False where it is off by default."""
-        said = given_gate(self.feature_gates, gate)
-        return said if said is not None or GATES[gate] else False

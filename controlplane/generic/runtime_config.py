@@ -56,6 +56,11 @@ class RuntimeConfig:
         """Whether any version of it is."""
         return any(self.enablement(resource.group, v.name, resource.plural).on for v in resource.versions if v.served)
 
+    def refuses(self, resource: Resource) -> bool:
+        """Whether an entry says that no version of it is."""
+        judged = [self.enablement(resource.group, v.name, resource.plural) for v in resource.versions if v.served]
+        return all(not one.on and one.entry for one in judged)
+
     def narrowed(self, resource: Resource) -> Resource:
         """The resource with the versions that are served; objects are stored as before."""
         versions = tuple(

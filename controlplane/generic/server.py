@@ -69,6 +69,7 @@ from controlplane.generic.encryption import add_encryption, open_encryption
 from controlplane.generic.hooks import done, names_of_what_is_done
 from controlplane.generic.identity import identity_of, keeps_lease
 from controlplane.generic.remote_tokens import RemoteTokens
+from controlplane.generic.storage_versions import REPORTS_HOOK, ReportsHook, reports_of
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
 from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_true
@@ -223,7 +224,7 @@ class ControlPlane:
         self.tables = TableHolder(table, complete=True)
         self._stored_forms = StoredForms(parts.mirror, self.tables)
         self.webhooks = WebhookTransport(resolver=config.service_resolver)
-        identity = identity_of(config, self.port)
+        identity, shared_store = identity_of(config, self.port), parts.kv.revision_nowait() is None
         records = PeerRecords(parts.mirror, identity.id)
         services = SourceServices(
             mirror=parts.mirror,
@@ -237,8 +238,8 @@ class ControlPlane:
         self.aggregator = self._aggregation(services)
         self.remote_tokens = RemoteTokens(config, parts.identities.remote, config.service_accounts.own_audiences)
         self._access = build_access(config, parts.access, parts.mirror)
+        self._reports = reports_of(config, identity)
         self.server = self._server()
-        shared_store = parts.kv.revision_nowait() is None
         self.presence = Presence(
             identity,
             config.identity,
@@ -250,6 +251,7 @@ class ControlPlane:
             shared=shared_store,
             clock=config.clock,
             ready=self.server.ready,
+            lease_at_once=self._reports is not None,
         )
         self._roles_made = asyncio.Event()
         for name in names_of_what_is_done(config):
@@ -279,6 +281,8 @@ class ControlPlane:
                 for name, source_hook in source.hooks():
                     self.server.hooks.add_post_start(name, source_hook, by=type(source).__module__)
         self.presence.install(self.server.hooks)
+        if self._reports is not None:
+            self.server.hooks.add_post_start(REPORTS_HOOK, ReportsHook(self._reports, self.presence), by=__name__)
         self.server.hooks.add_post_start("watch-storage", self._watch_storage, by=__name__)
         if parts.access.file is not None:
             self.server.hooks.add_post_start("watch-authorization-config", self._watch_access, by=__name__)
@@ -390,6 +394,7 @@ class ControlPlane:
             ServerConfig(
                 authenticator=build_authenticator(config, parts.identities, tokens),
                 identity_headers=config.front_proxy_headers,
+                barrier=self._reports,
                 authorizer=authorizer,
                 resources=endpoints.handle,
                 discovery=discovery.handle,
@@ -484,6 +489,8 @@ class ControlPlane:
         context.start(follow, name="authorization-config")
 
     async def _make_roles(self, _context: HookContext) -> None:
+        if self._reports is not None:
+            await self._reports.completed.wait()
         await self.make_roles()
         self._roles_made.set()
 

@@ -155,8 +155,10 @@ DEFINITIONS = Resource(
         warnings=_warnings,
         update_warnings=_update_warnings,
         held=_held,
+        own_preconditions=True,
         begin_deletion=_begin_deletion,
         unconditional_update=False,
+        reset_fields=("status",),
     ),
     subresources=(
         Subresource(
@@ -167,6 +169,7 @@ DEFINITIONS = Resource(
                 validate_update=_status_update_errors,
                 held=_held,
                 unconditional_update=False,
+                reset_fields=("spec",),
             ),
         ),
     ),

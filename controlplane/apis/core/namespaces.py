@@ -180,6 +180,7 @@ NAMESPACES = Resource(
         canonicalize=_label_with_name,  # again, for a name that was generated after the defaults
         validate_name=name_is_dns_label,
         held=_held,
+        own_preconditions=True,
         begin_deletion=_begin_deletion,
         reset_fields=("status",),
     ),

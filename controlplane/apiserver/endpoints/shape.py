@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from controlplane.apimachinery.identity import Key
 from controlplane.apimachinery.resource import Strategy, Subresource
+from controlplane.apimachinery.status import bad_request
+from controlplane.apimachinery.validation.field import go_quoted
+from controlplane.apimachinery.validation.names import path_segment_name
 from controlplane.apiserver.registry.table import Served
 
 __all__ = ["Shape", "Target"]
@@ -33,6 +36,13 @@ class Target(NamedTuple):
 
     @property
     def key(self) -> Key:
+        """Where the object is kept.
+
+        Raises:
+            APIError: 400, a name that none can have.
+        """
+        if problems := path_segment_name(self.name):
+            raise bad_request(f"Name parameter invalid: {go_quoted(self.name)}: {';'.join(problems)}")
         return Key(self.namespace, self.name)
 
     @property

@@ -29,6 +29,7 @@ from controlplane.apiserver.filters.monitor import with_metrics
 from controlplane.apiserver.filters.panics import with_panic_recovery
 from controlplane.apiserver.filters.request_info import with_request_info
 from controlplane.apiserver.filters.response_headers import with_cache_control, with_hsts
+from controlplane.apiserver.filters.storage_versions import StorageVersionBarrier, with_storage_version_barrier
 from controlplane.apiserver.filters.warnings import with_warnings
 from controlplane.base.values import dataclass
 from controlplane.client.request import Handler
@@ -44,6 +45,7 @@ class FilterConfig:
     ``identity_headers``: what front proxies send, besides the standard ones. ``serves``: whether a resource request
     names something that exists (for metric labels). ``request_seconds``: the longest an ordinary request may take.
     ``reading`` and ``changing``: how many ordinary requests at a time; ``watches_per_user``; 0 is no limit.
+    ``barrier``: what writes wait for at the start, None for nothing.
     """
 
     authenticator: Authenticator
@@ -58,6 +60,7 @@ class FilterConfig:
     send_retry_after: bool = False
     hsts_directives: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    barrier: StorageVersionBarrier | None = None
 
 
 class Filter(NamedTuple):
@@ -90,6 +93,7 @@ FILTERS: tuple[Filter, ...] = (
     Filter("max-in-flight", lambda following, c: with_max_in_flight(following, reading=c.reading, changing=c.changing)),
     Filter("max-watches", lambda following, c: with_max_watches(following, per_user=c.watches_per_user)),
     Filter("authorization", lambda following, c: with_authorization(following, authorizer=c.authorizer)),
+    Filter("storage-versions", lambda following, c: with_storage_version_barrier(following, barrier=c.barrier)),
 )
 """Outermost first."""
 

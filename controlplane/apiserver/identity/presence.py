@@ -1,7 +1,8 @@
 """A server among those on its store: what it says of itself, and whom it sees.
 
-Hooks have upstream's names, since they are seen in ``/readyz?verbose`` and named by probes. Nothing is written before
-the server is ready, so that whoever finds it by its record or lease finds it working.
+Hooks have upstream's names, since they are seen in ``/readyz?verbose`` and named by probes. The record is not written
+before the server is ready, so that whoever finds it by that finds it working; nor is the lease, unless readiness waits
+for something that stands on it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Presence:
     Args:
         records: followed until ``close``. config: what to write. ``keep_lease`` False: leases are not served.
             ``shared``: other servers may be on the store; where none can be, there is no record.
-        ready: waits until the server is ready.
+        ready: waits until the server is ready. ``lease_at_once``: do not wait for that with the lease.
     """
 
     def __init__(
@@ -48,8 +49,9 @@ class Presence:
         shared: bool,
         clock: Clock,
         ready: Callable[[], Awaitable[None]],
+        lease_at_once: bool = False,
     ) -> None:
-        self.server, self._ready = server, ready
+        self.server, self._ready, self._lease_at_once = server, ready, lease_at_once
         self.records = records
         self.lease = self.record = None
         if config.lease and keep_lease:
@@ -79,7 +81,8 @@ class Presence:
 
     async def _keep_lease(self, context: HookContext) -> None:
         assert self.lease is not None
-        context.start(self._when_ready(self.lease.run), name="identity-lease")
+        run = self.lease.run() if self._lease_at_once else self._when_ready(self.lease.run)
+        context.start(run, name="identity-lease")
 
     async def _keep_record(self, context: HookContext) -> None:
         assert self.record is not None

@@ -37,6 +37,9 @@ def check_preconditions(request: DeleteRequest, resource: Resource, meta: Obj, r
     Raises:
         APIError: 409; it names the kind where other conflicts name the resource, as upstream does.
     """
+    if resource.strategy.own_preconditions:
+        _check_own_preconditions(request, resource, meta, revision)
+        return
     subject = GroupResource(resource.group, resource.kind)
     if request.uid is not None and request.uid != meta.get("uid"):
         raise status.conflict(
@@ -52,6 +55,18 @@ def check_preconditions(request: DeleteRequest, resource: Resource, meta: Obj, r
             f"the ResourceVersion in the precondition ({request.resource_version}) does not match the ResourceVersion "
             f"in record ({revision}). The object might have been modified",
         )
+
+
+def _check_own_preconditions(request: DeleteRequest, resource: Resource, meta: Obj, revision: int) -> None:
+    """The same as kinds with a storage of their own have it: kubernetes/apiextensions-apiserver
+    ``pkg/registry/customresourcedefinition/etcd.go`` and kubernetes' namespaces. Raises APIError 409."""
+    for name, wanted, given in (
+        ("UID", request.uid, meta.get("uid") or ""),
+        ("ResourceVersion", request.resource_version, str(revision)),
+    ):
+        if wanted is not None and wanted != given:
+            why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {given}"
+            raise status.conflict(resource.gr, meta["name"], why)
 
 
 def finalizers_after(request: DeleteRequest, meta: Obj, *, garbage_collection: bool) -> list[str]:

@@ -48,11 +48,12 @@ def _make(served: Served, subresource: Subresource | None, now: Callable[[], str
 
 
 class _Types(Mapping[str, Type]):
-    """The types of a resource's versions by apiVersion, also of those that are not served at present. Each is made when
-    somebody owns fields in it: a schema may be large."""
+    """The types of a resource's versions by apiVersion; of a custom resource also of those that are not served at
+    present. Each is made when somebody owns fields in it: a schema may be large."""
 
     def __init__(self, resource: Resource) -> None:
-        self._versions = {resource.gvk(v.name).api_version: v for v in resource.versions}
+        known = [v for v in resource.versions if v.served or not resource.native]
+        self._versions = {resource.gvk(v.name).api_version: v for v in known}
         self._others = resource.other_forms
         self._made: dict[str, Type] = {}
 

@@ -116,6 +116,7 @@ class Server:
         return FilterConfig(
             authenticator=config.authenticator,
             identity_headers=config.identity_headers,
+            barrier=config.barrier,
             authorizer=config.authorizer,
             serves=config.serves,
             gate=self.gate,

@@ -108,13 +108,15 @@ def _build(services: PluginServices) -> Hooks:
         raise PluginConfigurationError("limits: Invalid value: []: must not be empty")
 
     async def validate(attributes: Attributes) -> None:
+        if attributes.dry_run:
+            return
         rejected = ""
         for limit in limits:  # each is asked, and pays, also if another has refused
             key = limit.key(attributes)
             if not limit.accepts(key):
                 rejected = f"limit reached on type {limit.kind} for key {key}"
         if rejected:
-            raise too_many_requests(rejected)
+            raise too_many_requests(f"Too many requests: {rejected}", 0)
 
     return Hooks(operations=frozenset({Operation.CREATE, Operation.UPDATE}), validate=validate, wants=_is_event)
 

@@ -292,6 +292,7 @@ class Mirror:
         self.end_watches()
         for observer in self._observers:
             observer.replaced()
+        self._rereading.reread()  # a key may have come while what needs it was being loaded
 
     async def _beat(self) -> None:
         slices = Slices()

@@ -109,30 +109,32 @@ class Lister:
     async def _filtered(
         self, entries: Sequence[Entry], predicate: Predicate, revision: int, *, version: str, limit: int
     ) -> ListResult:
+        """A page is followed by another one if anything follows its last entry, whether it matches or not: as upstream,
+        nobody looks so far."""
         await self._prepare(entries)
-        matching = await self._matching(entries, predicate, version, enough=limit + 1 if limit else 0)
-        if limit and len(matching) > limit:
-            return ListResult(matching[:limit], revision, _after(matching[limit - 1]), None)
+        matching, seen = await self._matching(entries, predicate, version, enough=limit)
+        if limit and len(matching) == limit and seen < len(entries):
+            return ListResult(matching, revision, _after(matching[-1]), None)
         return ListResult(matching, revision, None, None)
 
     async def _matching(
         self, entries: Sequence[Entry], predicate: Predicate, version: str, *, enough: int
-    ) -> list[Entry]:
-        """The entries that match, at most ``enough`` (0 is all)."""
+    ) -> tuple[list[Entry], int]:
+        """The entries that match, at most ``enough`` (0 is all), and how many have been looked at."""
         view, slices = self._view, Slices()
         matching: list[Entry] = []
         if view.is_remote:
             await view.ready(entries, version)
-        for entry in entries:
+        for i, entry in enumerate(entries, 1):
             if view.is_remote and not view.is_ready(entry, version):  # no more, after a rest
                 await view.ready((entry,), version)
             if predicate.matches(view.decode(entry, version)):
                 matching.append(entry)
                 if len(matching) == enough:
-                    break
+                    return matching, i
             if slices.due():
                 await slices.rest()
-        return matching
+        return matching, len(entries)
 
     async def _list_stored(
         self, scope: tuple[bytes, bytes], predicate: Predicate, revision: int, *, version: str, limit: int
@@ -148,9 +150,10 @@ class Lister:
                 await self._prepare(entries)
                 return _page(entries, total, revision, limit)
             await self._prepare(entries)
-            found += await self._matching(entries, predicate, version, enough=0)
-            if limit and len(found) > limit:
-                return ListResult(found[:limit], revision, _after(found[limit - 1]), None)
+            more, seen = await self._matching(entries, predicate, version, enough=limit and limit - len(found))
+            found += more
+            if limit and len(found) == limit and seen < total:
+                return ListResult(found, revision, _after(found[-1]), None)
             if not entries or len(entries) >= total:
                 return ListResult(found, revision, None, None)
             start = _after(entries[-1])

@@ -126,6 +126,12 @@ EXAMPLES: tuple[tuple[GVR, Obj], ...] = (
         spec={"resource": {"group": "", "resource": "configmaps"}},
     ),
     _of(
+        GVR("internal.apiserver.k8s.io", "v1alpha1", "storageversions"),
+        "StorageVersion",
+        name="example.org.gadgets",
+        namespaced=False,
+    ),
+    _of(
         GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
         "CustomResourceDefinition",
         name="toys.examples.org",

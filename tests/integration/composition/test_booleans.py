@@ -40,8 +40,15 @@ def flag_of(path: str) -> str:
     return f"--{path.replace('_', '-')}=false"
 
 
+STORAGE_VERSIONS_NEED = {"resources.storageversions", "identity.lease", "resources.leases", "resources.namespaces"}
+
+
 def without(off: Iterable[str], certificates: Path, directory: Path, *, store: str = "memory:") -> Config:
-    config = config_of(load(GenericOptions, [flag_of(path) for path in sorted(off)], environ={}).options)
+    """A config with these off and all else on, also what is off by default."""
+    flags = [flag_of(path) for path in sorted(off)]
+    if not STORAGE_VERSIONS_NEED & set(off):
+        flags.append("--resources.storageversions")
+    config = config_of(load(GenericOptions, flags, environ={}).options)
     config.port, config.store, config.cert_dir = 0, store, certificates
     config.kubeconfig = directory / "admin.conf"
     return config

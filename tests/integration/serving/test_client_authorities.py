@@ -51,6 +51,38 @@ def test_an_authority_that_is_taken_away_ends_open_connections_of_its_clients_to
     run(scenario())
 
 
+def test_a_certificate_that_expires_is_refused_on_the_connection_that_it_opened(tmp_path: Path) -> None:
+    authorities = tmp_path / "clients.crt"
+    authorities.write_bytes(certs.ca().pem)
+    config = config_in(tmp_path)
+    config.client_ca_file = str(authorities)
+
+    async def scenario() -> None:
+        async with running_plane(tmp_path, config, own_clients=False) as plane:
+            tls = ssl.create_default_context(cafile=str(config.cert_dir / "serving-ca.crt"))
+            shortly = certs.client("root", "system:masters", days=(-1, 2 / 86_400))
+            tls.load_cert_chain(*shortly.write(tmp_path, "root"))
+            url = plane.running.url.removeprefix("https://")
+            host, _, port = url.rpartition(":")
+            reader, writer = await asyncio.open_connection(host, int(port), ssl=tls, server_hostname="localhost")
+
+            async def status() -> int:
+                writer.write(b"GET /api/v1/namespaces/default HTTP/1.1\r\nHost: x\r\n\r\n")
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
+                await reader.readexactly(length)
+                return int(head.split()[1])
+
+            assert await status() == 200
+            async with asyncio.timeout(10):
+                while (seen := await status()) == 200:
+                    pass
+            assert seen == 401
+            writer.close()
+
+    run(scenario())
+
+
 def test_silent_connections_do_not_keep_others_out(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running_plane(tmp_path) as plane:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from hashlib import sha256
@@ -18,12 +19,14 @@ from controlplane.generic.config import Config
 from controlplane.generic.identity import identity_of
 from controlplane.generic.server import StartError
 from controlplane.storage.encryption import encryption as at_rest
+from controlplane.storage.encryption.kms import provider
 from controlplane.testing.planes import Plane as Kit
 from controlplane.testing.planes import plane_of
 from tests.aio import run
 from tests.encrypted import IDENTITY, decrypted, keys, new_secret, rule, write_config
 from tests.etcd_fixture import etcd_server
 from tests.integration.plane import config_in
+from tests.kms_plugin import KMSPlugin, unsealed
 
 SECRET = {"metadata": {"name": "s"}, "data": {"password": base64.b64encode(b"hunter2").decode()}}
 CRD = {
@@ -206,3 +209,55 @@ def test_a_file_that_cannot_be_used_is_said_at_the_start(tmp_path: Path) -> None
                 raise AssertionError("it started")
 
     run(main())
+
+
+def test_a_kms_is_a_health_check_and_what_it_does_not_give_is_an_internal_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "HEALTHY_SECONDS", 0.02)
+    monkeypatch.setattr(provider, "UNHEALTHY_SECONDS", 0.02)
+    monkeypatch.setattr(provider, "WRITE_SECONDS", 0.5)
+
+    async def until(plane: Kit, status: int) -> str:
+        """Until the check has this status; its text."""
+        async with asyncio.timeout(10):
+            while True:
+                found, text = await call(plane, "GET", "/healthz/kms-providers")
+                if found == status:
+                    return str(text)
+                await asyncio.sleep(0.01)  # the plugin is polled
+
+    async def main(plugin: KMSPlugin) -> None:
+        kms = {"kms": {"apiVersion": "v2", "name": "vault", "endpoint": plugin.endpoint}}
+        file = write_config(tmp_path / "encryption.yaml", rule(kms, IDENTITY, resources=("secrets",)))
+        async with plane_of(config_for(tmp_path, file)) as plane:
+            path = "/api/v1/namespaces/default/secrets"
+            await created(plane, path, SECRET)
+            key = "secrets/default/s"
+            key_id, plain = unsealed(await raw(plane, key), "vault", f"/registry/{key}".encode(), plugin)
+            assert (key_id, json.loads(plain)["data"]) == ("key-1", SECRET["data"])
+            assert (await call(plane, "GET", "/readyz/kms-providers"))[0] == 200
+            assert (await call(plane, "GET", "/livez/kms-providers"))[0] == 404
+            plugin.stop()
+            text = await until(plane, 500)
+            assert (
+                "kms-provider-0: failed to perform status section of the healthz check for KMS Provider vault" in text
+            )
+            await asyncio.sleep(0.5)
+            status, answer = await call(plane, "POST", path, {**SECRET, "metadata": {"name": "t"}})
+            assert (status, answer["reason"]) == (500, "InternalError")
+            assert answer["message"].startswith('Internal error occurred: encryptedDEKSource with keyID hash "sha256:')
+            status, answer = await call(plane, "GET", f"{path}/s")
+            assert (status, answer["data"]) == (200, SECRET["data"])
+            await created(plane, "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "c"}})
+            plugin.start()
+            await until(plane, 200)
+            await created(plane, path, {**SECRET, "metadata": {"name": "t"}})
+
+    with tempfile.TemporaryDirectory(prefix="kms") as folder:  # a socket's path must be short
+        plugin = KMSPlugin(Path(folder, "kms.sock"))
+        plugin.start()
+        try:
+            run(main(plugin))
+        finally:
+            plugin.stop()

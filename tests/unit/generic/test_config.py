@@ -28,7 +28,7 @@ def test_defaults_settle_everything() -> None:
     assert config.kubeconfig == Path(".controlplane/admin.conf")
     assert config.prefix == b"/registry/"
     assert config.resources[0].plural == "namespaces"
-    assert len(config.resources) == len(BUILTIN)
+    assert {kind.plural for kind in BUILTIN} - {kind.plural for kind in config.resources} == {"storageversions"}
     assert config.notes == []
 
 
@@ -47,7 +47,8 @@ def test_flags_arrive() -> None:
     assert config.store == "etcd:127.0.0.1:2379,https://b:2379"
     assert (config.prefix, config.kv.history_seconds) == (b"/other/", 600.0)
     assert (config.request_seconds, config.run_controllers) == (30.0, False)
-    assert {resource.plural for resource in BUILTIN} - {resource.plural for resource in config.resources} == {"leases"}
+    off = {resource.plural for resource in BUILTIN} - {resource.plural for resource in config.resources}
+    assert off == {"leases", "storageversions"}
     assert config.kubeconfig == Path("k")
 
 
@@ -80,7 +81,7 @@ def test_complete_config_is_frozen_and_a_copy() -> None:
     completed = config.complete()
     config.resources.clear()
     config.port = 1
-    assert (completed.port, len(completed.resources)) == (6443, len(BUILTIN))
+    assert (completed.port, len(completed.resources)) == (6443, len(BUILTIN) - 1)
     with pytest.raises(FrozenInstanceError, match=r"CompletedConfig\.port cannot be set"):
         completed.port = 2
     with pytest.raises(TypeError, match=r"made by complete\(\)"):

@@ -9,6 +9,28 @@ from controlplane.base.options import OptionsError, load
 from controlplane.generic.config import config_of
 from controlplane.generic.options import GenericOptions
 
+STORAGE_VERSIONS = "storageversions.internal.apiserver.k8s.io"
+RUNTIME = "--runtime-config=internal.apiserver.k8s.io/v1alpha1"
+
+
+@pytest.mark.parametrize(
+    ("argv", "on"),
+    [
+        pytest.param((), False, id="by default"),
+        pytest.param(("--runtime-config=api/all=true",), False, id="all versions, which is not enough"),
+        pytest.param(("--feature-gates=StorageVersionAPI=true",), True, id="the gate"),
+        pytest.param(("--feature-gates=StorageVersionAPI=true", f"{RUNTIME}=true"), True, id="as kube-apiserver"),
+        pytest.param(("--feature-gates=StorageVersionAPI=true", f"{RUNTIME}=false"), False, id="the version is off"),
+        pytest.param(("--resources.storageversions",), True, id="the boolean"),
+        pytest.param(("--resources.storageversions", f"{RUNTIME}=false"), True, id="the boolean decides first"),
+    ],
+)
+def test_storage_versions_are_served(argv: tuple[str, ...], on: bool) -> None:
+    config = config_of(load(GenericOptions, argv, environ={}).options)
+    assert (STORAGE_VERSIONS in {str(kind.gr) for kind in config.resources}) is on
+    collects = "storage-version-garbage-collection" in {controller.name for controller in config.controllers}
+    assert collects is on
+
 
 def identity(*argv: str) -> IdentityConfig:
     return config_of(load(GenericOptions, argv, environ={}).options).identity
@@ -45,6 +67,10 @@ def test_what_is_kept(argv: tuple[str, ...], lease: bool, record: bool) -> None:
         (
             ("--feature-gates=UnknownVersionInteroperabilityProxy=false", "--peer-advertise-ip=10.0.0.1"),
             "--peer-advertise-ip: requires UnknownVersionInteroperabilityProxy feature to be turned on",
+        ),
+        (
+            ("--feature-gates=StorageVersionAPI=true", "--identity.lease=false"),
+            "--resources.storageversions: needs --identity.lease, which is off",
         ),
         (("--peer-advertise-ip=here",), "--peer-advertise-ip: 'here' is not an IP address"),
     ],

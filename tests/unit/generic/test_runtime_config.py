@@ -16,7 +16,7 @@ def served(*argv: str) -> set[str]:
     return {str(resource.gr) for resource in config_of(load(GenericOptions, argv, environ={}).options).resources}
 
 
-ALL = {str(resource.gr) for resource in BUILTIN}
+ALL = {str(resource.gr) for resource in BUILTIN} - {"storageversions.internal.apiserver.k8s.io"}
 CORE = {str(resource.gr) for resource in BUILTIN if not resource.group}
 
 

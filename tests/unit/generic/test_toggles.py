@@ -32,6 +32,24 @@ def test_resolving(given: dict[str, bool], on: set[str], derived: dict[str, str]
     assert len(resolved.explain()) == len(derived)
 
 
+OPTIONAL = (Toggle("r.a"), Toggle("r.b", needs=("r.a",), default=False), Toggle("c.c", needs=("r.b",)))
+
+
+@pytest.mark.parametrize(
+    ("given", "on", "derived", "told"),
+    [
+        pytest.param({}, {"r.a"}, {"c.c": "r.b"}, 0, id="off by default, and what needs it"),
+        pytest.param({"r.b": True}, {"r.a", "r.b", "c.c"}, {}, 0, id="asked for"),
+        pytest.param({"r.b": False}, {"r.a"}, {"c.c": "r.b"}, 1, id="said what is so anyway"),
+        pytest.param({"r.a": False}, set(), {"c.c": "r.b"}, 0, id="what it needs is off"),
+    ],
+)
+def test_off_by_default(given: dict[str, bool], on: set[str], derived: dict[str, str], told: int) -> None:
+    resolved = resolve(OPTIONAL, given.get)
+    assert (set(resolved.on), dict(resolved.derived_off)) == (on, derived)
+    assert len(resolved.explain()) == told
+
+
 def test_asked_for_and_not_to_be_had() -> None:
     problems = list(toggle_problems(TREE, {"r.a": False, "c.c": True}.get))
     assert [(problem.option, problem.why) for problem in problems] == [("c.c", "needs --r.b, which is off")]
@@ -52,6 +70,7 @@ def test_one_boolean_is_for_roles_and_bindings_of_all_kinds() -> None:
     assert dict(options.toggles().derived_off) == {
         **{f"resources.{kind}": "resources.rbac" for kind in kinds},
         "controllers.cluster_role_aggregation": "resources.clusterroles",
+        "controllers.storage_version_garbage_collection": "resources.storageversions",
     }
     contradicting = GenericOptions(resources=ResourceOptions(rbac=False, clusterroles=True))
     assert [(p.option, p.why) for p in contradicting.problems()] == [

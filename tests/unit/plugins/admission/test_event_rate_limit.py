@@ -40,6 +40,32 @@ def test_a_bucket_empties_and_fills_again() -> None:
     run(scenario())
 
 
+def test_the_answer_says_which_limit_and_dry_runs_pay_nothing() -> None:
+    async def scenario() -> None:
+        limit = limits({"type": "User", "qps": 1, "burst": 1}, {"type": "Server", "qps": 1, "burst": 1})
+        async with running_plane(plugins=LIMITED, configurations=limit, clock=FakeClock()) as plane:
+            await plane.namespace("ns")
+            body = {
+                "metadata": {"name": "e"},
+                "involvedObject": {"kind": "Namespace", "name": "ns", "namespace": "ns"},
+            }
+            for _ in range(3):
+                assert (await plane.call("POST", f"{EVENTS}?dryRun=All", body)).status == 201
+            assert await send(plane, "one") == 201
+            refused = await plane.call("POST", EVENTS, body, user=UserInfo(name="b"))
+            assert refused.body == {
+                "kind": "Status",
+                "apiVersion": "v1",
+                "metadata": {},
+                "status": "Failure",
+                "message": "Too many requests: limit reached on type Server for key ",
+                "reason": "TooManyRequests",
+                "code": 429,
+            }
+
+    run(scenario())
+
+
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
