@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controlplane.base.options import OptionGroup, option
+from controlplane.base.options import Duration, OptionGroup, option
 
 __all__ = ["MigrationOptions"]
 
@@ -14,4 +14,10 @@ class MigrationOptions(OptionGroup):
     writes: int = option(16, ge=1, description="objects of one resource that are written at a time")
     writes_per_second: float = option(
         400.0, ge=0, description="objects written in a second, of all migrations together; 0 is no limit"
+    )
+    settle: Duration = option(
+        30.0,
+        ge=0,
+        description="how long all servers must have agreed on the version in which they store a resource before it is "
+        "migrated by itself (default: two lifetimes of a server's record)",
     )
