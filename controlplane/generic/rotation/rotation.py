@@ -126,7 +126,7 @@ class Rotation:
         name = f"rotate-keys-{self._name}"
         for passed in range(1, _PASSES + 1):
             await migrate(self._client, resources, name, self._clock, self._say)
-            self._say(f"3 of 5: {len(resources)} resources are migrated")
+            self._say(f"3 of 5: migrated {', '.join(map(str, resources))}")
             found, seen = await left_under(olds, *self._store)
             await forget(self._client, resources, name)
             if not found:
@@ -148,7 +148,7 @@ class Rotation:
             servers = await configurations(self._client, self._clock)
             late = [server for server, hash_ in servers.items() if hash_ != digest]
             if servers and not late:
-                self._say(f"{done} ({len(servers)} servers, {digest})")
+                self._say(f"{done} (servers: {len(servers)}, {digest})")
                 return
             if late != said:
                 said = late

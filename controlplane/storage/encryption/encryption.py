@@ -174,8 +174,8 @@ class Encryption(Transformer):
                 for key_id, objects in (await self._store.count_keys(*gr)).items():
                     if not transformer.is_read_by(after, key_id):
                         return (
-                            f"{objects} objects of {'.'.join(filter(None, reversed(gr)))} are stored under "
-                            f"{key_id or 'no key'}, which it does not read: migrate them first (rotate-keys does)"
+                            f"of {transformer.name}, {objects} are stored under {key_id or 'no key'}, which it does "
+                            "not read: migrate them first (rotate-keys does)"
                         )
         return None
 

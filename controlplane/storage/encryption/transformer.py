@@ -29,10 +29,10 @@ class ResourceTransformer:
     """The providers of one resource, ``name`` (``secrets``, ``leases.coordination.k8s.io``). ``digests``: of its keys'
     secrets, by the keys' ids."""
 
-    __slots__ = ("_name", "_providers", "digests")
+    __slots__ = ("_providers", "digests", "name")
 
     def __init__(self, name: str, providers: Sequence[StorageProvider], digests: Mapping[str, bytes]) -> None:
-        self._name, self._providers, self.digests = name, tuple(providers), digests
+        self.name, self._providers, self.digests = name, tuple(providers), digests
 
     @property
     def write_key_id(self) -> str:
@@ -68,9 +68,9 @@ class ResourceTransformer:
         try:
             stored = provider.seal(key, plain)
         except EncryptionFailed:
-            record_transformation(self._name, TO_STORAGE, label, 0, failed=True)
+            record_transformation(self.name, TO_STORAGE, label, 0, failed=True)
             raise
-        record_transformation(self._name, TO_STORAGE, label, perf_counter() - begun)
+        record_transformation(self.name, TO_STORAGE, label, perf_counter() - begun)
         return stored
 
     def from_storage(self, key: bytes, stored: bytes) -> Plain:
@@ -85,13 +85,13 @@ class ResourceTransformer:
             except Unreadable:  # the value is encrypted, and this provider is identity: the next ones may know it
                 continue
             except NotDecryptable as error:
-                record_transformation(self._name, FROM_STORAGE, provider.label, 0, failed=True)
+                record_transformation(self.name, FROM_STORAGE, provider.label, 0, failed=True)
                 errors.append(str(error))
                 continue
-            record_transformation(self._name, FROM_STORAGE, provider.label, perf_counter() - begun)
+            record_transformation(self.name, FROM_STORAGE, provider.label, perf_counter() - begun)
             return plain
         if not errors:
-            record_transformation(self._name, FROM_STORAGE, "unknown", 0, failed=True)
+            record_transformation(self.name, FROM_STORAGE, "unknown", 0, failed=True)
         raise Unreadable(key, aggregated(errors) or "no matching prefix found")
 
 

@@ -158,6 +158,7 @@ def test_servers_that_lie_about_what_they_serve_send_a_request_on_once(tmp_path:
                     return response if "sent this request on" in response.content().decode() else None
 
                 response = await eventually(answered)
+                assert response is not None
                 assert response.status == 503
                 assert REFUSED.labels_cached(("proxied",)).value - refused == _sent_on() - sent, "one hop a request"
 

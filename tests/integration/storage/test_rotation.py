@@ -35,10 +35,13 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def served(
-    tmp_path: Path, *providers: dict[str, Any], configure: Callable[[Config], None] = lambda _: None
+    tmp_path: Path,
+    *providers: dict[str, Any],
+    resources: tuple[str, ...] = ("secrets", "*.example.org"),
+    configure: Callable[[Config], None] = lambda _: None,
 ) -> AsyncIterator[tuple[Plane, Path]]:
     """A server on SQLite with one secret, encrypted by these providers."""
-    file = write_config(tmp_path / "encryption.yaml", rule(*providers, resources=("secrets", "*.example.org")))
+    file = write_config(tmp_path / "encryption.yaml", rule(*providers, resources=resources))
     config = plane_config(tmp_path, store=f"sqlite:{tmp_path / 'store.db'}")
     config.encryption_config_file, config.encryption_reload = str(file), True
     configure(config)
@@ -63,9 +66,11 @@ def key_names(file: Path) -> list[str]:
     return [key["name"] for content in provider.values() for key in content["keys"]]
 
 
-def test_a_rotation_from_begin_to_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("resources", [("secrets",), ("*.*",)])
+def test_a_rotation_from_begin_to_end(resources: tuple[str, ...], tmp_path: Path) -> None:
     async def main() -> None:
-        async with served(tmp_path, keys("secretbox", old=new_secret()), IDENTITY) as (plane, file):
+        providers = keys("secretbox", old=new_secret()), IDENTITY
+        async with served(tmp_path, *providers, resources=resources) as (plane, file):
             file.chmod(0o640)
             said = await rotate(plane, file)
             assert [line[:6] for line in said if line[1:6] == " of 5"] == [f"{n} of 5" for n in range(1, 6)]

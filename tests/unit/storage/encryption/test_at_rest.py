@@ -216,9 +216,7 @@ def test_a_reload_that_would_lose_objects_is_refused(without: dict[str, Any], tm
             await storage.get(A, CONSISTENT)
             before = encryption.digest
             write_config(file, without)
-            with pytest.raises(
-                NotYet, match="1 objects of configmaps are stored under aesgcm:old, which it does not rea"
-            ):
+            with pytest.raises(NotYet, match="of configmaps, 1 are stored under aesgcm:old, which it does not read"):
                 await encryption.reload()
             assert encryption.digest == before
             await remove(storage, A)
