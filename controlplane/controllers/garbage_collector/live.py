@@ -30,6 +30,13 @@ def is_not_found(error: APIError) -> bool:
     return error.reason == "NotFound"
 
 
+def _is_absence(error: APIError, key: Key) -> bool:
+    """Whether the server has looked for the object and not found it: it names what it looked for. One that does not
+    know the resource, or some proxy's page, says nothing about the object."""
+    causes = {cause.get("reason") for cause in error.details.get("causes") or ()}
+    return is_not_found(error) and error.details.get("name") == key.name and "UnexpectedServerResponse" not in causes
+
+
 def is_conflict(error: APIError) -> bool:
     return error.reason == "Conflict"
 
@@ -59,7 +66,8 @@ class LiveObjects:
         namespaced kind nothing is outside namespaces.
 
         Raises:
-            NoKindMatch: nobody knows the kind. APIError, ClientError: it cannot be told.
+            NoKindMatch: nobody knows the kind. APIError, ClientError: it cannot be told; also where the server knows
+                the resource no more, which it did when discovery was read.
         """
         resource, key = self._place(identity)
         if resource.namespaced and not key.namespace:
@@ -67,7 +75,7 @@ class LiveObjects:
         try:
             return await self._of(resource).get(key, metadata_only=True)
         except APIError as e:
-            if is_not_found(e):
+            if _is_absence(e, key):
                 return None
             raise
 

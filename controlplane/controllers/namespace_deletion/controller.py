@@ -24,7 +24,7 @@ from controlplane.client.resources import ResourceClient
 from controlplane.controllers.core import NAMESPACES
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.controllers.namespace_deletion.conditions import with_conditions
-from controlplane.controllers.namespace_deletion.content import delete_content
+from controlplane.controllers.namespace_deletion.content import Content, delete_content
 from controlplane.reconcile.controller import Controller, Result, Watch, own_key
 
 __all__ = ["DESCRIPTOR", "NamespaceDeletion"]
@@ -49,6 +49,7 @@ class NamespaceDeletion:
     def __init__(self, client: APIClient, clock: Clock) -> None:
         self._client, self._clock = client, clock
         self._namespaces = ResourceClient(client, NAMESPACES, namespaced=False)
+        self._refused: dict[Key, str] = {}
 
     async def reconcile(self, key: Key) -> Result | None:
         """Delete the content of a namespace that is being deleted, then finalize it.
@@ -62,10 +63,12 @@ class NamespaceDeletion:
                 return None
             namespace = await self._terminating(namespace)
             content = await delete_content(self._client, key.name)
-            now = rfc3339(self._clock.now())
-            await self._change(namespace, lambda latest: with_conditions(latest, content, now=now), "status")
-            if content.gone:
-                await self._change(namespace, _finalized, "finalize")
+            empty = content.gone
+            if empty:
+                content.discovery_error = self._refused.get(key, "")
+            await self._say(namespace, content)
+            if empty:
+                await self._let_go(namespace, content)
                 log.info("namespace is empty", namespace=key.name)
                 return None
         except APIError as e:
@@ -77,6 +80,28 @@ class NamespaceDeletion:
         waiting = self._clock.now() - meta.parse_time(meta.deletion_timestamp(namespace)).timestamp()
         shortest, longest = _LOOK_AGAIN_SECONDS
         return Result(min(max(waiting / 4, shortest), longest))
+
+    async def _let_go(self, namespace: Obj, content: Content) -> None:
+        """Finalize a namespace in which nothing was found; the server may know of something that cannot be found now.
+
+        Raises:
+            ContentRemains: it does; the namespace says so.
+        """
+        key = meta.key_of(namespace)
+        try:
+            await self._change(namespace, _finalized, "finalize")
+        except APIError as error:
+            if error.reason != "ServiceUnavailable":
+                raise
+            if content.discovery_error != str(error):
+                content.discovery_error = self._refused[key] = str(error)
+                await self._say(namespace, content)
+            raise ContentRemains(str(error)) from error
+        self._refused.pop(key, None)
+
+    async def _say(self, namespace: Obj, content: Content) -> None:
+        now = rfc3339(self._clock.now())
+        await self._change(namespace, lambda latest: with_conditions(latest, content, now=now), "status")
 
     async def _terminating(self, namespace: Obj) -> Obj:
         def terminating(latest: Obj) -> Obj | None:
