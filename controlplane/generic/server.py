@@ -34,7 +34,6 @@ from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import HookedSource, Source, SourceKind, SourceServices
 from controlplane.apiserver.registry.stored_forms import StoredForms
 from controlplane.apiserver.registry.table import TableHolder, build_table
-from controlplane.apiserver.registry.unserved import left_behind
 from controlplane.apiserver.server.config import ServerConfig
 from controlplane.apiserver.server.health import HealthCheck
 from controlplane.apiserver.server.hooks import HookContext
@@ -396,7 +395,6 @@ class ControlPlane:
                 authenticator=build_authenticator(config, parts.identities, tokens),
                 identity_headers=config.front_proxy_headers,
                 barrier=self._reports,
-                left_behind=left_behind(parts.mirror, self.tables) if parts.kv.revision_nowait() is None else None,
                 authorizer=authorizer,
                 resources=endpoints.handle,
                 discovery=discovery.handle,

@@ -26,7 +26,6 @@ from controlplane.apiserver.filters.impersonation import with_impersonation
 from controlplane.apiserver.filters.max_in_flight import with_max_in_flight
 from controlplane.apiserver.filters.max_watches import with_max_watches
 from controlplane.apiserver.filters.monitor import with_metrics
-from controlplane.apiserver.filters.namespace_content import LeftBehind, with_namespace_content
 from controlplane.apiserver.filters.panics import with_panic_recovery
 from controlplane.apiserver.filters.request_info import with_request_info
 from controlplane.apiserver.filters.response_headers import with_cache_control, with_hsts
@@ -46,8 +45,7 @@ class FilterConfig:
     ``identity_headers``: what front proxies send, besides the standard ones. ``serves``: whether a resource request
     names something that exists (for metric labels). ``request_seconds``: the longest an ordinary request may take.
     ``reading`` and ``changing``: how many ordinary requests at a time; ``watches_per_user``; 0 is no limit.
-    ``barrier``: what writes wait for at the start, None for nothing. ``left_behind``: what keeps a namespace from being
-    finalized, None for nothing.
+    ``barrier``: what writes wait for at the start, None for nothing.
     """
 
     authenticator: Authenticator
@@ -63,7 +61,6 @@ class FilterConfig:
     hsts_directives: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     barrier: StorageVersionBarrier | None = None
-    left_behind: LeftBehind | None = None
 
 
 class Filter(NamedTuple):
@@ -96,7 +93,6 @@ FILTERS: tuple[Filter, ...] = (
     Filter("max-in-flight", lambda following, c: with_max_in_flight(following, reading=c.reading, changing=c.changing)),
     Filter("max-watches", lambda following, c: with_max_watches(following, per_user=c.watches_per_user)),
     Filter("authorization", lambda following, c: with_authorization(following, authorizer=c.authorizer)),
-    Filter("namespace-content", lambda following, c: with_namespace_content(following, left_behind=c.left_behind)),
     Filter("storage-versions", lambda following, c: with_storage_version_barrier(following, barrier=c.barrier)),
 )
 """Outermost first."""

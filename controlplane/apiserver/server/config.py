@@ -14,7 +14,6 @@ from controlplane.apiserver.authentication.api import Authenticator
 from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS, IdentityHeaders
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.filters.chain import FILTERS, Filter
-from controlplane.apiserver.filters.namespace_content import LeftBehind
 from controlplane.apiserver.filters.storage_versions import StorageVersionBarrier
 from controlplane.apiserver.server.completed import Frozen
 from controlplane.apiserver.server.health import HealthCheck
@@ -52,8 +51,7 @@ class ServerConfig:
     ``complete_sources``: whether all sources of resources have been heard.
     ``catch_up``: waits until discovery is no older than the request; see ``Router``. ``elsewhere``: which paths of
     discovery another server answers. Of requests, watches and connections at a time 0 is no limit.
-    ``identity_headers``: of front proxies, besides the standard ones. ``barrier``, ``left_behind``: see
-    ``FilterConfig``.
+    ``identity_headers``: of front proxies, besides the standard ones. ``barrier``: see ``FilterConfig``.
     ``tls`` None is plain HTTP. Durations are seconds.
     """
 
@@ -67,7 +65,6 @@ class ServerConfig:
     tls: ssl.SSLContext | None
     identity_headers: IdentityHeaders = STANDARD_HEADERS
     barrier: StorageVersionBarrier | None = None
-    left_behind: LeftBehind | None = None
     catch_up: Callable[[], Awaitable[bool]] | None = None
     elsewhere: Callable[[str], Handler | None] | None = None
     filters: tuple[Filter, ...] = FILTERS

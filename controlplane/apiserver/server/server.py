@@ -117,7 +117,6 @@ class Server:
             authenticator=config.authenticator,
             identity_headers=config.identity_headers,
             barrier=config.barrier,
-            left_behind=config.left_behind,
             authorizer=config.authorizer,
             serves=config.serves,
             gate=self.gate,

@@ -27,14 +27,12 @@ _ATTEMPTS = 5
 
 
 def is_not_found(error: APIError) -> bool:
-    return error.reason == "NotFound"
-
-
-def _is_absence(error: APIError, key: Key) -> bool:
-    """Whether the server has looked for the object and not found it: it names what it looked for. One that does not
-    know the resource, or some proxy's page, says nothing about the object."""
-    causes = {cause.get("reason") for cause in error.details.get("causes") or ()}
-    return is_not_found(error) and error.details.get("name") == key.name and "UnexpectedServerResponse" not in causes
+    """Whether the object is not there. That its resource is not served now, where a peer has gone say, is a 404 too,
+    but names no object, and proves nothing about any."""
+    if error.reason != "NotFound" or not error.details.get("name"):
+        return False
+    causes = error.details.get("causes") or ()
+    return all(cause.get("reason") != "UnexpectedServerResponse" for cause in causes)
 
 
 def is_conflict(error: APIError) -> bool:
@@ -66,8 +64,7 @@ class LiveObjects:
         namespaced kind nothing is outside namespaces.
 
         Raises:
-            NoKindMatch: nobody knows the kind. APIError, ClientError: it cannot be told; also where the server knows
-                the resource no more, which it did when discovery was read.
+            NoKindMatch: nobody knows the kind. APIError, ClientError: it cannot be told.
         """
         resource, key = self._place(identity)
         if resource.namespaced and not key.namespace:
@@ -75,7 +72,7 @@ class LiveObjects:
         try:
             return await self._of(resource).get(key, metadata_only=True)
         except APIError as e:
-            if _is_absence(e, key):
+            if is_not_found(e):
                 return None
             raise
 

@@ -49,7 +49,8 @@ class NamespaceDeletion:
     def __init__(self, client: APIClient, clock: Clock) -> None:
         self._client, self._clock = client, clock
         self._namespaces = ResourceClient(client, NAMESPACES, namespaced=False)
-        self._refused: dict[Key, str] = {}
+        self._held: set[Key] = set()
+        """Namespaces that the server has not let go, though nothing can be found in them."""
 
     async def reconcile(self, key: Key) -> Result | None:
         """Delete the content of a namespace that is being deleted, then finalize it.
@@ -63,12 +64,9 @@ class NamespaceDeletion:
                 return None
             namespace = await self._terminating(namespace)
             content = await delete_content(self._client, key.name)
-            empty = content.gone
-            if empty:
-                content.discovery_error = self._refused.get(key, "")
-            await self._say(namespace, content)
-            if empty:
-                await self._let_go(namespace, content)
+            if not content.gone or key not in self._held:
+                await self._say(namespace, content)
+            if content.gone and await self._finalize(namespace, content):
                 log.info("namespace is empty", namespace=key.name)
                 return None
         except APIError as e:
@@ -81,25 +79,23 @@ class NamespaceDeletion:
         shortest, longest = _LOOK_AGAIN_SECONDS
         return Result(min(max(waiting / 4, shortest), longest))
 
-    async def _let_go(self, namespace: Obj, content: Content) -> None:
-        """Finalize a namespace in which nothing was found; the server may know of something that cannot be found now.
-
-        Raises:
-            ContentRemains: it does; the namespace says so.
-        """
+    async def _finalize(self, namespace: Obj, content: Content) -> bool:
+        """Let an empty namespace go; False if the server knows of content that discovery does not show."""
         key = meta.key_of(namespace)
+        self._held.discard(key)
         try:
             await self._change(namespace, _finalized, "finalize")
-        except APIError as error:
-            if error.reason != "ServiceUnavailable":
+        except APIError as e:
+            if e.reason != "Conflict":
                 raise
-            if content.discovery_error != str(error):
-                content.discovery_error = self._refused[key] = str(error)
-                await self._say(namespace, content)
-            raise ContentRemains(str(error)) from error
-        self._refused.pop(key, None)
+            self._held.add(key)
+            content.errors.append(str(e))
+            await self._say(namespace, content)
+            return False
+        return True
 
     async def _say(self, namespace: Obj, content: Content) -> None:
+        """Bring the conditions up to date."""
         now = rfc3339(self._clock.now())
         await self._change(namespace, lambda latest: with_conditions(latest, content, now=now), "status")
 

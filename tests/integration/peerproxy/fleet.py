@@ -147,7 +147,7 @@ async def json_of(client: LoopbackClient, path: str, accept: str = "application/
     return json.loads(response.content())
 
 
-async def eventually(wanted: Callable[[], Awaitable[T]], *, seconds: float = 10.0) -> T:
+async def eventually(wanted: Callable[[], Awaitable[T | None]], *, seconds: float = 10.0) -> T:
     """Ask until the answer is true."""
     async with asyncio.timeout(seconds):
         while not (found := await wanted()):  # noqa: ASYNC110 - another server's state, as a client sees it
