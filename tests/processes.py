@@ -156,10 +156,19 @@ NO_CONTROLLERS = ("--controllers.enabled=false",)
 
 @contextlib.contextmanager
 def sample_plane(
-    directory: Path, *, store: str = "", flags: tuple[str, ...] = (), port: int = 0, code: Path | None = None
+    directory: Path,
+    *,
+    store: str = "",
+    flags: tuple[str, ...] = (),
+    port: int = 0,
+    code: Path | None = None,
+    module: str = "sample_controlplane",
 ) -> Iterator[Plane]:
-    """Run the sample until the block ends. ``store``: a store URL, by default SQLite in ``directory``; ``port``: the
-    one to listen on, by default any that is free; ``code``: the checkout whose code runs, by default this one."""
+    """Run the sample, or another program with its options, until the block ends.
+
+    ``store``: a store URL, by default SQLite in ``directory``; ``port``: the one to listen on, by default any that is
+    free; ``code``: the checkout whose code runs, by default this one; ``module``: the program.
+    """
     port = port or free_port()
     kubeconfig = directory / "admin.conf"
     with (directory / "log.txt").open("ab") as log:
@@ -168,7 +177,7 @@ def sample_plane(
             [
                 sys.executable,
                 "-m",
-                "sample_controlplane",
+                module,
                 f"--secure-port={port}",
                 f"--cert-dir={directory / 'certs'}",
                 f"--store={store or f'sqlite:{directory}/store.db'}",

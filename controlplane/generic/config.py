@@ -10,9 +10,9 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controlplane.aggregator.config import AggregationConfig
-from controlplane.apiextensions.custom.resource import CustomResources
 from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.apiserverinternal.storageversions import STORAGE_VERSIONS
@@ -58,6 +58,9 @@ from controlplane.plugins.calls.api import CallDescriptor
 from controlplane.plugins.calls.builtin import CALLS
 from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import KVOptions
+
+if TYPE_CHECKING:  # imported with the first definition: it is large
+    from controlplane.apiextensions.custom.resource import CustomResources
 
 __all__ = ["GROUP_PRIORITIES", "SOURCES", "CompletedConfig", "Config", "ConfigError", "config_of"]
 
@@ -109,7 +112,8 @@ class Config:
     nothing else, so what is loaded may be taken out of the garbage collector's sight.
     ``service_resolver``: where webhooks and other API servers are that are named as services. ``aggregation``: how
     other API servers are spoken for, where API services are served at all. ``identity``: how the server is known to
-    others on its store. ``peer_bind``: where to listen for those, too. ``notes``: lines to show at the start.
+    others on its store. ``peer_bind``: where to listen for those, too. ``make_front_proxy``: the front proxy's files
+    are in ``cert_dir``, and made if they are missing. ``notes``: lines to show at the start.
     """
 
     host: str
@@ -178,6 +182,7 @@ class Config:
     service_resolver: ServiceResolver = DNS
     aggregation: AggregationConfig = field(default_factory=AggregationConfig)
     peer_bind: tuple[str, int] | None = None
+    make_front_proxy: bool = False
     identity: IdentityConfig = field(default_factory=IdentityConfig)
     clock: Clock = field(default_factory=SystemClock)
 

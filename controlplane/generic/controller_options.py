@@ -69,6 +69,10 @@ class ControllerBooleans(OptionGroup):
     storage_version_migrator: bool | None = option(
         None, description="carry out storage version migrations (default true)"
     )
+    storage_version_trigger: bool | None = option(
+        None,
+        description="start a migration when all servers have come to agree on another storage version (default true)",
+    )
 
 
 class ControllerOptions(ControllerBooleans):

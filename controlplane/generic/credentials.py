@@ -12,7 +12,7 @@ import ssl
 from controlplane.base.tls.admin_token import ensure_admin_token
 from controlplane.base.tls.context import ServerTLS, TLSFiles
 from controlplane.base.tls.kubeconfig import kubeconfig, write_kubeconfig
-from controlplane.base.tls.pki import PKI, ensure_pki, serving_names
+from controlplane.base.tls.pki import PKI, FrontProxy, ensure_front_proxy, ensure_pki, serving_names
 from controlplane.base.tls.token_key import TokenKey, ensure_token_key
 from controlplane.base.values import dataclass
 from controlplane.generic.config import CompletedConfig
@@ -29,6 +29,7 @@ __all__ = [
 
 FINGERPRINT_KEY = b"controlplane/keys"
 TOKEN_KEY_FINGERPRINT_KEY = b"controlplane/token-key"
+FRONT_PROXY_FINGERPRINT_KEY = b"controlplane/front-proxy"
 """Below the store's prefix; no resource lives there."""
 
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what to call, where the server listens everywhere
@@ -42,13 +43,15 @@ class KeysDiffer(Exception):
 class Credentials:
     """``pki``: the self-made files, None if the operator gave all. ``client_ca_files``: whose client certificates are
     accepted. ``tls``: the listener's context and its reloading. ``token_key``: the self-made key of service account
-    tokens, None if the operator gave keys or there are no service accounts. ``admin_token``: the administrator's,
+    tokens, None if the operator gave keys or there are no service accounts. ``front_proxy``: what the server shows to
+    its peers, None if the operator gave it or there are none. ``admin_token``: the administrator's,
     ``""`` where the operator says by ``--client-ca-file`` who that is."""
 
     tls: ServerTLS
     pki: PKI | None
     client_ca_files: tuple[str, ...]
     token_key: TokenKey | None
+    front_proxy: FrontProxy | None
     admin_token: str
 
 
@@ -63,6 +66,7 @@ def prepare_credentials(config: CompletedConfig) -> Credentials:
     if own_serving or own_clients:
         names = serving_names(config.host, config.advertise_address, config.external_hostname)
         pki = ensure_pki(config.cert_dir, names, now=config.clock.now)
+    front_proxy = ensure_front_proxy(config.cert_dir, now=config.clock.now) if config.make_front_proxy else None
     client_ca_files = (str(pki.client_ca.cert_file),) if pki is not None and own_clients else (config.client_ca_file,)
     cert_file, key_file = config.cert_file, config.key_file
     if pki is not None and own_serving:
@@ -79,7 +83,14 @@ def prepare_credentials(config: CompletedConfig) -> Credentials:
     if config.service_accounts.makes_key and serves_accounts(config):
         token_key = ensure_token_key(config.cert_dir)
     admin_token = ensure_admin_token(config.cert_dir) if own_clients else ""
-    return Credentials(tls=tls, pki=pki, client_ca_files=client_ca_files, token_key=token_key, admin_token=admin_token)
+    return Credentials(
+        tls=tls,
+        pki=pki,
+        client_ca_files=client_ca_files,
+        token_key=token_key,
+        front_proxy=front_proxy,
+        admin_token=admin_token,
+    )
 
 
 def serves_accounts(config: CompletedConfig) -> bool:
@@ -143,6 +154,13 @@ async def check_fingerprints(kv: KV, config: CompletedConfig, credentials: Crede
             f"the store {config.store} belongs to servers with other self-made keys than those in {config.cert_dir}: "
             f"their clients would not trust this server. Copy the other server's --cert-dir here, or give all servers "
             f"--tls-cert-file, --tls-private-key-file and --client-ca-file"
+        )
+    front_proxy = credentials.front_proxy
+    if front_proxy is not None and await _differs(kv, config, FRONT_PROXY_FINGERPRINT_KEY, front_proxy.fingerprint()):
+        raise KeysDiffer(
+            f"the store {config.store} belongs to servers with another self-made {front_proxy.ca.cert_file}: they "
+            f"would not believe this server. Copy the other server's front-proxy-ca.crt and .key here, or give all "
+            f"servers --proxy-client-cert-file, --proxy-client-key-file and --requestheader-client-ca-file"
         )
     key = credentials.token_key
     if key is not None and await _differs(kv, config, TOKEN_KEY_FINGERPRINT_KEY, key.fingerprint):

@@ -12,10 +12,12 @@ from dataclasses import replace
 from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS, IdentityHeaders
 from controlplane.apiserver.filters.chain import insert_before
 from controlplane.apiserver.options import PeerProxyOptions, split_address
+from controlplane.base.tls.pki import Pair, front_proxy_at
 from controlplane.generic.config import Config, ConfigError
 from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.mark import mark_filter
 from controlplane.peerproxy.source import peer_source
+from controlplane.plugins.admission.unserved_content import UNSERVED_CONTENT
 
 __all__ = ["add_peer_proxy"]
 
@@ -26,11 +28,15 @@ def add_peer_proxy(config: Config, options: PeerProxyOptions) -> None:
     Raises:
         ConfigError: a file is missing; the message names the flags.
     """
-    aggregation = config.aggregation
+    if options.enabled:
+        _make_files(config)
+    aggregation, ca_file = config.aggregation, options.ca_file
+    if options.enabled and not ca_file and not config.cert_file:
+        ca_file = str(Pair.at(config.cert_dir, "serving-ca").cert_file)
     missing = [
         flag
         for flag, given in (
-            ("--peer-ca-file", options.ca_file),
+            ("--peer-ca-file", ca_file),
             ("--proxy-client-cert-file", aggregation.proxy_cert_file),
             ("--proxy-client-key-file", aggregation.proxy_key_file),
             ("--requestheader-client-ca-file", config.front_proxy_ca_file),
@@ -39,7 +45,8 @@ def add_peer_proxy(config: Config, options: PeerProxyOptions) -> None:
     ]
     if missing:
         raise ConfigError(
-            f"the peer proxy needs {', '.join(missing)}: servers on one store prove themselves to each other by these"
+            f"the peer proxy needs {', '.join(missing)}: servers on one store prove themselves to each other by these "
+            "(--peer-proxy makes what is not given in --cert-dir, where the server makes its serving certificate, too)"
         )
     if not config.identity.peer_record:
         raise ConfigError("the peer proxy needs --identity.peer-record: servers find each other by it")
@@ -47,13 +54,14 @@ def add_peer_proxy(config: Config, options: PeerProxyOptions) -> None:
     config.sources.append(
         peer_source(
             PeerProxyConfig(
-                ca_file=options.ca_file,
+                ca_file=ca_file,
                 proxy_cert_file=aggregation.proxy_cert_file,
                 proxy_key_file=aggregation.proxy_key_file,
                 whole=options.whole_discovery,
             )
         )
     )
+    config.admission.append(UNSERVED_CONTENT)
     config.filters = insert_before(config.filters, "impersonation", mark_filter(config.clock))
     if options.bind_address:
         config.peer_bind = split_address(options.bind_address)
@@ -64,6 +72,19 @@ def add_peer_proxy(config: Config, options: PeerProxyOptions) -> None:
             advertise_ip=config.identity.advertise_ip or config.peer_bind[0],
             advertise_port=config.identity.advertise_port or config.peer_bind[1],
         )
+
+
+def _make_files(config: Config) -> None:
+    """Let the server make its front proxy's files, where none are given."""
+    aggregation = config.aggregation
+    if config.front_proxy_ca_file or aggregation.proxy_cert_file or aggregation.proxy_key_file:
+        return
+    files = front_proxy_at(config.cert_dir)
+    config.make_front_proxy = True
+    config.front_proxy_ca_file = str(files.ca.cert_file)
+    config.aggregation = replace(
+        aggregation, proxy_cert_file=str(files.client.cert_file), proxy_key_file=str(files.client.key_file)
+    )
 
 
 def _with_standard(headers: IdentityHeaders) -> IdentityHeaders:

@@ -51,12 +51,13 @@ class PeerDocuments:
         return (*core, *_groups(await self.document(peer, "/apis", accept=_ACCEPT)))
 
     async def legacy(self, peer: Peer, gvs: Iterable[GroupVersion]) -> dict[GroupVersion, Mapping[str, Obj]]:
-        """The lists of resources of some versions.
+        """The lists of resources of some versions; one that the peer does not have after all is empty.
 
         Raises:
             AskFailed.
         """
-        return {gv: legacy_entries(await self.document(peer, path_of(gv))) for gv in gvs}
+        none: Obj = {"resources": []}
+        return {gv: legacy_entries(await self.document(peer, path_of(gv), absent=none)) for gv in gvs}
 
     async def document(
         self, peer: Peer, path: str, *, accept: str = "application/json", absent: Obj | None = None
@@ -100,8 +101,16 @@ class PeerDocuments:
                     if len(body) > LIMIT_BYTES:
                         raise AskFailed(f"{path}: over {LIMIT_BYTES} bytes")
         except (Unanswered, NotTrusted, ClientError, OSError) as error:
-            raise AskFailed(str(error), remedy_of(str(error))) from error
+            raise await self._failure(peer, str(error)) from error
         return bytes(body)
+
+    async def _failure(self, peer: Peer, why: str) -> AskFailed:
+        """What a request that failed for ``why`` really failed for."""
+        remedy = remedy_of(why)
+        if not remedy and not why.startswith("dial "):
+            refusal = await self._transport.refusal(self._trust.current, Endpoint(peer.host, peer.port))
+            why, remedy = refusal or why, remedy_of(refusal)
+        return AskFailed(why, remedy)
 
 
 def path_of(gv: GroupVersion) -> str:

@@ -13,7 +13,7 @@ from controlplane.apiserver.openapi.remote_parts import part_of
 from controlplane.apiserver.registry.peers import Peer, PeerOpenAPI
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.client.forward.transport import ForwardTransport
-from controlplane.peerproxy.discovery import AskFailed, PeerDocuments, parsed, path_of
+from controlplane.peerproxy.discovery import PeerDocuments, parsed, path_of
 from controlplane.peerproxy.everybodys import Everybodys
 from controlplane.peerproxy.trust import PeerTrust
 
@@ -28,7 +28,7 @@ class Resources(NamedTuple):
 
 
 class Fetch(Protocol):
-    """Asks one peer. Raises AskFailed."""
+    """Asks one peer. Raises ``discovery.AskFailed``. What a peer does not have is left out."""
 
     async def resources(self, peer: Peer) -> Resources: ...
 
@@ -55,14 +55,14 @@ class PeerFetch:
             return {}
         swagger = await self._documents.body(peer, "/openapi/v2")
         if swagger is None:
-            raise AskFailed("/openapi/v2: 404")
+            return {}
         v2 = await asyncio.to_thread(parsed, "/openapi/v2", swagger)
         found: dict[GroupVersion, PeerOpenAPI] = {}
         for gv in gvs:
             path = path_of(gv)
             body = await self._documents.body(peer, f"/openapi/v3{path}")
             if body is None:
-                raise AskFailed(f"/openapi/v3{path}: 404")
+                continue
             v3 = await asyncio.to_thread(parsed, path, body)
             digest = hashlib.sha256(body).hexdigest()
             found[gv] = PeerOpenAPI(v3=part_of(v3, f"{path}/", digest), v2=part_of(v2, f"{path}/", digest))

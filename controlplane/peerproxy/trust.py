@@ -58,18 +58,16 @@ class PeerTrust:
 
 
 _REMEDIES = (
+    ("alert", NOT_BELIEVED),
     ("unknown authority", "--peer-ca-file must hold the authority that signed the peer's serving certificate"),
     ("unable to load root certificates", "--peer-ca-file must hold certificates in PEM"),
     ("expired", "the peer's --tls-cert-file, or what is in --peer-ca-file, has expired"),
-    ("ostname mismatch", f"the peer's --tls-cert-file must name {SERVER_NAME}"),
+    ("hostname mismatch", f"the peer's --tls-cert-file must name {SERVER_NAME}"),
     ("failed to verify", "--peer-ca-file must fit the peer's serving certificate"),
-    ("alert", NOT_BELIEVED),
 )
 """By what a failure's text has in it, the first that fits."""
 
 
 def remedy_of(error: str) -> str:
     """What to do about a connection that failed with this text; empty if nothing is wrong with trust."""
-    if "failed to verify" not in error and "alert" in error.lower():
-        return NOT_BELIEVED
-    return next((remedy for part, remedy in _REMEDIES if part in error), "")
+    return next((remedy for part, remedy in _REMEDIES if part in error.lower()), "")

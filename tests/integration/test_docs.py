@@ -162,6 +162,21 @@ def curl(ca: str, cert: str, key: str, url: str, body: dict[str, object]) -> dic
     pytest.fail(f"not created: {made}")
 
 
+def test_the_rehearsed_upgrade(tmp_path: Path) -> None:
+    """docs/rehearsing-upgrades.md: pytest runs its test."""
+    (tmp_path / "test_upgrade.py").write_text(snippet("docs/rehearsing-upgrades.md"))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "test_upgrade.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "walls.example.org: " in done.stdout
+
+
 def test_reference_pages_are_current(tmp_path: Path) -> None:
     """`make docs` would change nothing."""
     done = subprocess.run(

@@ -96,7 +96,11 @@ class FieldManager:
 
     def update(self, live: Obj | None, new: Obj, manager: str) -> None:
         """Set the managed fields of ``new``, written by ``manager`` over ``live`` (None: it is created)."""
-        live = self._blank if live is None else live
+        if live is None:
+            if "managedFields" not in new["metadata"]:
+                self._create(new, manager)
+                return
+            live = self._blank
         managed = self._sent_or_stored(live, new)
         if not managed.entries and live["metadata"].get("uid"):
             _put(new, None)  # nobody began to track this object: an apply will
@@ -136,6 +140,18 @@ class FieldManager:
         if manager == "kubectl":
             _refresh_last_applied(merged, applied)
         return merged
+
+    def _create(self, new: Obj, name: str) -> None:
+        """``update`` of an object that is created and has no managed fields: there is one owner, of all of it."""
+        try:
+            changes = self._updater.changes(self._blank, new, self._version)
+        except ValueError:
+            return
+        owned = union(changes.modified, changes.added)
+        if owned:
+            new["metadata"]["managedFields"] = [
+                _entry(self._identify(name, UPDATE), OwnedSet(owned, self._version, applied=False), self._now())
+            ]
 
     def _identify(self, name: str, operation: str) -> Manager:
         version = self._version if operation == UPDATE else ""
@@ -305,15 +321,19 @@ def encode(managed: Managed) -> list[Obj]:
         if known is not None and known[1] is owned.fields and known[0].get("time") == time:
             entries.append(known[0])
             continue
-        entry: Obj = {"manager": manager.name, "operation": manager.operation, "apiVersion": owned.version}
-        if time:
-            entry["time"] = time
-        entry["fieldsType"] = "FieldsV1"
-        entry["fieldsV1"] = owned.fields
-        if manager.subresource:
-            entry["subresource"] = manager.subresource
-        entries.append(entry)
+        entries.append(_entry(manager, owned, time))
     return entries
+
+
+def _entry(manager: Manager, owned: OwnedSet, time: str | None) -> Obj:
+    entry: Obj = {"manager": manager.name, "operation": manager.operation, "apiVersion": owned.version}
+    if time:
+        entry["time"] = time
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = owned.fields
+    if manager.subresource:
+        entry["subresource"] = manager.subresource
+    return entry
 
 
 def _capped(managed: Managed) -> Managed:

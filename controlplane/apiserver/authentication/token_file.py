@@ -12,6 +12,7 @@ import csv
 from pathlib import Path
 
 from controlplane.apimachinery.user import UserInfo
+from controlplane.apiserver.authentication.api import authenticated
 from controlplane.apiserver.authentication.tokens import TokenDigest
 from controlplane.base import logs
 
@@ -57,8 +58,8 @@ class TokenFileAuthenticator:
         return authenticator
 
     def add(self, token: str, user: UserInfo) -> None:
-        """Know one more token (a loopback's, a test's)."""
-        self._users[self._digest(token)] = user
+        """Know one more token (the administrator's, a test's)."""
+        self._users[self._digest(token)] = authenticated(user)
 
     async def user_of(self, token: str) -> UserInfo | None:
         return self._users.get(self._digest(token))

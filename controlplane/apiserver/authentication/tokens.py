@@ -37,13 +37,15 @@ class TokenDigest:
     """Names tokens by a hash with a key of its own, so that neither memory nor the time of a look-up tells anything of
     them."""
 
-    __slots__ = ("_key",)
+    __slots__ = ("_begun",)
 
     def __init__(self) -> None:
-        self._key = secrets.token_bytes(32)
+        self._begun = blake2b(key=secrets.token_bytes(32), digest_size=32)
 
     def __call__(self, token: str) -> bytes:
-        return blake2b(token.encode("utf-8", "surrogatepass"), key=self._key, digest_size=32).digest()
+        digest = self._begun.copy()
+        digest.update(token.encode("utf-8", "surrogatepass"))
+        return digest.digest()
 
 
 class TokenUnion:
@@ -69,7 +71,8 @@ class TokenUnion:
                 reasons += error.reasons
                 continue
             if identity is not None:
-                return identity._replace(user=authenticated(identity.user))
+                user = authenticated(identity.user)
+                return identity if user is identity.user else identity._replace(user=user)
         raise BadCredentials(*reasons)
 
 
@@ -89,7 +92,7 @@ class ForOwnAudiences:
         self._tokens, self._audiences = tokens, own
 
     async def authenticate_token(self, token: str, audiences: Audiences) -> TokenIdentity | None:
-        common = common_audiences(self._audiences, audiences)
+        common = audiences if audiences == self._audiences else common_audiences(self._audiences, audiences)
         if not common:
             return None
         user = await self._tokens.user_of(token)

@@ -28,7 +28,7 @@ NAMED_ITSELF = "named-itself"
 log = logs.get(__name__)
 
 _PROTOCOLS = istr(PROTOCOL_HEADER)
-_AUTHORIZATION = "authorization"
+_AUTHORIZATION = istr("authorization")
 _STANDARD = "x-remote-"
 """Begins all standard headers of front proxies."""
 _KNOWN_USERS = frozenset({"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"})
@@ -88,21 +88,26 @@ def _stripping(headers: IdentityHeaders) -> Callable[[Request], None]:
     """Makes what takes credentials and identities out of a request's headers."""
     sets = (STANDARD_HEADERS,) if headers == STANDARD_HEADERS else (STANDARD_HEADERS, headers)
     own = (*headers.username, *headers.uid, *headers.group, *headers.extra_prefix)
-    others = (name.lower() for name in own if not name.lower().startswith(_STANDARD))
-    marks = tuple(dict.fromkeys((_AUTHORIZATION, _PROTOCOLS.lower(), _STANDARD, *others)))
+    named = (name.lower() for name in own if not name.lower().startswith(_STANDARD))
+    others = tuple(dict.fromkeys((_PROTOCOLS.lower(), _STANDARD, *named)))
 
     def is_credential(name: str) -> bool:
         return name.lower() == _AUTHORIZATION or any(one.is_one(name) for one in sets)
 
     def strip(request: Request) -> None:
-        names = "\n".join(request.headers).lower()
-        for mark in marks:
+        headers = request.headers
+        names = "\n".join(headers).lower()
+        for mark in others:
             if mark in names:
                 break
         else:
+            if _AUTHORIZATION in names:  # a token and no more, as most requests have it
+                kept = headers.copy()
+                kept.popall(_AUTHORIZATION, None)
+                request.headers = kept
             return
-        kept = CIMultiDict((name, value) for name, value in request.headers.items() if not is_credential(name))
-        if any(one.is_one(name) for name in request.headers for one in sets):
+        kept = CIMultiDict((name, value) for name, value in headers.items() if not is_credential(name))
+        if any(one.is_one(name) for name in headers for one in sets):
             request.values[NAMED_ITSELF] = True
         if _PROTOCOLS in kept:
             kept[_PROTOCOLS] = remove_websocket_token(", ".join(kept.getall(_PROTOCOLS)))

@@ -82,6 +82,10 @@ class Hooks:
         """Wait until all post-start hooks have finished."""
         await self._all_finished.wait()
 
+    def abandon(self) -> None:
+        """Run no pre-shutdown hooks: the server ends as if its process had been killed."""
+        self._pre_shutdown.clear()
+
     async def shut_down(self) -> None:
         """Run the pre-shutdown hooks. A failure is logged; the shutdown goes on, since nobody is left to mend it."""
         outcomes = await asyncio.gather(*(hook() for hook, _ in self._pre_shutdown.values()), return_exceptions=True)

@@ -5,6 +5,11 @@
     client-ca.crt/.key    signs client certificates
     admin.crt/.key        the administrator: user ``admin`` in ``system:masters``
 
+and, for servers that send requests on to each other:
+
+    front-proxy-ca.crt/.key      signs the next
+    front-proxy-client.crt/.key  what a server shows when it says on whose behalf it asks
+
 The directory is 0700 and the files are 0600. What is there and good is kept; a leaf that is near its end, or lacks a
 name, is issued anew for the same key by the same CA; what is broken or does not fit is refused by name and never
 overwritten, since the clients' trust hangs on it. Called again while the server runs, it renews what has come due.
@@ -29,12 +34,27 @@ from controlplane.base.files import write_atomically
 from controlplane.base.tls import probe
 from controlplane.base.values import dataclass
 
-__all__ = ["ADMIN_GROUP", "ADMIN_USER", "PKI", "PKIError", "Pair", "ensure_pki", "locked_directory", "serving_names"]
+__all__ = [
+    "ADMIN_GROUP",
+    "ADMIN_USER",
+    "PKI",
+    "FrontProxy",
+    "PKIError",
+    "Pair",
+    "ensure_front_proxy",
+    "ensure_pki",
+    "front_proxy_at",
+    "locked_directory",
+    "serving_names",
+]
 
 log = logs.get(__name__)
 
 ADMIN_USER = "admin"
 ADMIN_GROUP = "system:masters"
+
+_FRONT_PROXY_CA, _FRONT_PROXY_CLIENT = "front-proxy-ca", "front-proxy-client"
+_SIGNED_BY = {"serving-ca": "serving", "client-ca": "admin", _FRONT_PROXY_CA: _FRONT_PROXY_CLIENT}
 
 RENEW_BELOW = 0.3
 """Part of its life that a leaf must have left; a leaf of a year is renewed 110 days before its end."""
@@ -74,10 +94,31 @@ class PKI:
 
     def fingerprint(self) -> str:
         """SHA-256 over both CA certificates: equal on servers whose self-made keys are copies of each other."""
-        digest = sha256()
-        for pair in (self.serving_ca, self.client_ca):
-            digest.update(ssl.PEM_cert_to_DER_cert(pair.cert_file.read_text(encoding="ascii")))
-        return digest.hexdigest()
+        return _fingerprint(self.serving_ca, self.client_ca)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontProxy:
+    """The files by which a server speaks for others."""
+
+    ca: Pair
+    client: Pair
+
+    def fingerprint(self) -> str:
+        """As ``PKI.fingerprint``."""
+        return _fingerprint(self.ca)
+
+
+def front_proxy_at(directory: Path) -> FrontProxy:
+    """Where the files are, made or not."""
+    return FrontProxy(ca=Pair.at(directory, _FRONT_PROXY_CA), client=Pair.at(directory, _FRONT_PROXY_CLIENT))
+
+
+def _fingerprint(*cas: Pair) -> str:
+    digest = sha256()
+    for pair in cas:
+        digest.update(ssl.PEM_cert_to_DER_cert(pair.cert_file.read_text(encoding="ascii")))
+    return digest.hexdigest()
 
 
 def serving_names(*hosts: str) -> tuple[str, ...]:
@@ -107,10 +148,23 @@ def ensure_pki(directory: Path, names: Sequence[str], *, now: Callable[[], float
     Raises:
         PKIError: something is broken, does not fit, or cannot be written.
     """
+    with _keeper(directory, now()) as keeper:
+        return keeper.ensure(names)
+
+
+def ensure_front_proxy(directory: Path, *, now: Callable[[], float] = time.time) -> FrontProxy:
+    """Make, check or renew the files by which a server speaks for others. Raises as ``ensure_pki``."""
+    with _keeper(directory, now()) as keeper:
+        return keeper.ensure_front_proxy()
+
+
+@contextmanager
+def _keeper(directory: Path, now: float) -> Iterator[_Keeper]:
+    """Whoever works on the directory, alone. Raises PKIError."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked_directory(directory):
-            return _Keeper(directory, now()).ensure(names)
+            yield _Keeper(directory, now)
     except OSError as error:
         raise PKIError(f"{error.filename or directory}: {error.strerror or error}") from error
 
@@ -151,6 +205,19 @@ class _Keeper:
         )
         return PKI(serving_ca=serving_ca, serving=serving, client_ca=client_ca, admin=admin, made=tuple(self._made))
 
+    def ensure_front_proxy(self) -> FrontProxy:
+        ca, client = self._ca(_FRONT_PROXY_CA), Pair.at(self._directory, _FRONT_PROXY_CLIENT)
+        if client.cert_file.exists():
+            self._check_key_file(client)
+        self._leaf(
+            client,
+            ca,
+            facts=self._probe(probe.client_facts, client, ca),
+            fits=lambda facts: facts.common_name == _FRONT_PROXY_CLIENT,
+            issue=lambda issuer, key, ca: issuer.issue_client(key, ca, (_FRONT_PROXY_CLIENT, ()), self._now),
+        )
+        return FrontProxy(ca=ca, client=client)
+
     def _facts(
         self, serving: Pair, serving_ca: Pair, admin: Pair, client_ca: Pair
     ) -> tuple[probe.Facts | str, probe.Facts | str]:
@@ -186,7 +253,7 @@ class _Keeper:
     def _ca(self, name: str) -> Pair:
         pair = Pair.at(self._directory, name)
         if not pair.cert_file.exists():
-            orphan = Pair.at(self._directory, {"serving-ca": "serving", "client-ca": "admin"}[name]).cert_file
+            orphan = Pair.at(self._directory, _SIGNED_BY[name]).cert_file
             if orphan.exists():
                 raise PKIError(
                     f"{pair.cert_file}: is missing, and {orphan.name} was signed by it: restore it, "

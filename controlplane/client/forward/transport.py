@@ -36,6 +36,8 @@ LOOK_SECONDS = 10.0
 """How often the proxy certificate's files are looked at."""
 CONNECT_SECONDS = 30.0
 _IDLE_SECONDS = 90
+_REFUSAL_SECONDS = 0.5
+"""How long a refusal may take to come."""
 _OWN_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 """What aiohttp would add; the client's own are sent, or none."""
 _PATH_SAFE = "/:@!$&'()*+,;=~"
@@ -140,6 +142,16 @@ class ForwardTransport:
         except (ClientError, OSError) as error:
             raise Unanswered(reason_of(error, endpoint.host, endpoint.port)) from error
 
+    async def refusal(self, trust: Trust, endpoint: Endpoint) -> str:
+        """How a server refuses this one's certificate; ``""`` if it does not.
+
+        In TLS 1.3 that comes after the handshake, when a request is under way already, which then is just broken off.
+
+        Raises:
+            NotTrusted.
+        """
+        return await asyncio.to_thread(_refusal, await self.context(trust), endpoint, trust.server_name)
+
     def forget(self, trusts: frozenset[Trust]) -> None:
         """Keep what is needed for these alone."""
         self._contexts = {trust: made for trust, made in self._contexts.items() if trust in trusts}
@@ -179,6 +191,7 @@ class ForwardTransport:
                 context.load_verify_locations(cadata=trust.ca_pem.decode("ascii", errors="replace"))
             except (ssl.SSLError, ValueError) as error:
                 raise ValueError(f"unable to load root certificates: {error}") from error
+        context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Go's pools: an intermediate is trusted by itself
         context.set_alpn_protocols(["http/1.1"])
         if self._cert_file:
@@ -199,6 +212,21 @@ class ForwardTransport:
             trust_env=False,
             auto_decompress=False,
         )
+
+
+def _refusal(context: ssl.SSLContext, endpoint: Endpoint, server_name: str) -> str:
+    """Connect and listen: a server that has nothing against the certificate waits for a request. Some end the
+    connection without the alert that would say why."""
+    try:
+        with (
+            socket.create_connection((endpoint.host, endpoint.port), timeout=_REFUSAL_SECONDS) as connection,
+            context.wrap_socket(connection, server_hostname=server_name) as secured,
+        ):
+            return "" if secured.recv(1) else "tls: alert: the connection was closed after the handshake"
+    except ssl.SSLError as error:
+        return f"tls: {error.reason or error}".lower()
+    except OSError:
+        return ""
 
 
 def _netloc(endpoint: Endpoint) -> str:

@@ -27,7 +27,12 @@ _ATTEMPTS = 5
 
 
 def is_not_found(error: APIError) -> bool:
-    return error.reason == "NotFound"
+    """Whether the object is not there. That its resource is not served now, where a peer has gone say, is a 404 too,
+    but names no object, and proves nothing about any."""
+    if error.reason != "NotFound" or not error.details.get("name"):
+        return False
+    causes = error.details.get("causes") or ()
+    return all(cause.get("reason") != "UnexpectedServerResponse" for cause in causes)
 
 
 def is_conflict(error: APIError) -> bool:

@@ -24,7 +24,7 @@ from controlplane.client.resources import ResourceClient
 from controlplane.controllers.core import NAMESPACES
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.controllers.namespace_deletion.conditions import with_conditions
-from controlplane.controllers.namespace_deletion.content import delete_content
+from controlplane.controllers.namespace_deletion.content import Content, delete_content
 from controlplane.reconcile.controller import Controller, Result, Watch, own_key
 
 __all__ = ["DESCRIPTOR", "NamespaceDeletion"]
@@ -49,6 +49,8 @@ class NamespaceDeletion:
     def __init__(self, client: APIClient, clock: Clock) -> None:
         self._client, self._clock = client, clock
         self._namespaces = ResourceClient(client, NAMESPACES, namespaced=False)
+        self._held: set[Key] = set()
+        """Namespaces that the server has not let go, though nothing can be found in them."""
 
     async def reconcile(self, key: Key) -> Result | None:
         """Delete the content of a namespace that is being deleted, then finalize it.
@@ -62,10 +64,9 @@ class NamespaceDeletion:
                 return None
             namespace = await self._terminating(namespace)
             content = await delete_content(self._client, key.name)
-            now = rfc3339(self._clock.now())
-            await self._change(namespace, lambda latest: with_conditions(latest, content, now=now), "status")
-            if content.gone:
-                await self._change(namespace, _finalized, "finalize")
+            if not content.gone or key not in self._held:
+                await self._say(namespace, content)
+            if content.gone and await self._finalize(namespace, content):
                 log.info("namespace is empty", namespace=key.name)
                 return None
         except APIError as e:
@@ -77,6 +78,26 @@ class NamespaceDeletion:
         waiting = self._clock.now() - meta.parse_time(meta.deletion_timestamp(namespace)).timestamp()
         shortest, longest = _LOOK_AGAIN_SECONDS
         return Result(min(max(waiting / 4, shortest), longest))
+
+    async def _finalize(self, namespace: Obj, content: Content) -> bool:
+        """Let an empty namespace go; False if the server knows of content that discovery does not show."""
+        key = meta.key_of(namespace)
+        self._held.discard(key)
+        try:
+            await self._change(namespace, _finalized, "finalize")
+        except APIError as e:
+            if e.reason != "Conflict":
+                raise
+            self._held.add(key)
+            content.errors.append(str(e))
+            await self._say(namespace, content)
+            return False
+        return True
+
+    async def _say(self, namespace: Obj, content: Content) -> None:
+        """Bring the conditions up to date."""
+        now = rfc3339(self._clock.now())
+        await self._change(namespace, lambda latest: with_conditions(latest, content, now=now), "status")
 
     async def _terminating(self, namespace: Obj) -> Obj:
         def terminating(latest: Obj) -> Obj | None:

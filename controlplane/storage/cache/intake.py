@@ -67,6 +67,13 @@ class Intake:
         if entry.origin is RAW:
             entry.data, entry.origin = self._read(entry.key, entry.data, entry.mod_revision)
 
+    def peek(self, entry: Entry) -> bytes:
+        """What ``read_in_place`` would make an entry's data; ``b""`` if it cannot be read."""
+        if entry.origin is not RAW:
+            return entry.data
+        data, origin = self._read(entry.key, entry.data, entry.mod_revision)
+        return b"" if origin.poison else data
+
     def read_of(self, collection: Collection, entry: Entry) -> None:
         """Make an entry of a collection ready (or poisoned), if it is unread, and count it so."""
         if entry.origin.unread:

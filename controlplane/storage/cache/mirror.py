@@ -13,7 +13,7 @@ Source: the role of kubernetes/apiserver ``pkg/storage/cacher``; one for all res
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from controlplane.apimachinery.resource import Resource
@@ -204,6 +204,18 @@ class Mirror:
             for entry in entries:
                 self.intake.read_of(collection, entry)
         return entries
+
+    def unclaimed(self) -> Iterator[Entry]:
+        """The entries of keys that are no resource's here, ascending by key; most are not read yet (``peek``)."""
+        start = self.prefix
+        for collection in sorted(self.image.collections.all(), key=lambda one: one.prefix):
+            yield from self.image.index.scan(start, collection.prefix)
+            start = max(start, collection.end)
+        yield from self.image.index.scan(start, prefix_end(self.prefix))
+
+    def peek(self, entry: Entry) -> bytes:
+        """An entry's JSON, whether it has been read or not; ``b""`` if it cannot be read. Nothing is changed."""
+        return self.intake.peek(entry)
 
     def end_watches(self, resource: Resource | None = None) -> None:
         """End all watches, or those of one resource; what is pending is written first."""

@@ -7,18 +7,21 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from controlplane.apiextensions.definition.resource import DEFINITIONS
-from controlplane.apimachinery.identity import GVK, GroupVersion
+from controlplane.apimachinery.identity import GVK, GVR, GroupVersion, Key
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.builtin import BUILTIN
 from controlplane.client.api import APIClient
 from controlplane.client.discovery import discover, groups, resources
+from controlplane.client.resources import ResourceClient
 from controlplane.client.results import object_of
 from controlplane.generic.controllers import selected, served_resources
 from controlplane.testing.planes import Plane
+from tests.integration.controllers.objects import until
 
 __all__ = ["KINDS", "seen_though_off", "traces"]
 
 KINDS: tuple[Resource, ...] = (*BUILTIN, DEFINITIONS)
+QUOTAS, NAMESPACES = GVR("", "v1", "resourcequotas"), GVR("", "v1", "namespaces")
 _VERBS = (("GET", ""), ("POST", ""), ("DELETE", ""), ("GET", "/x"), ("PUT", "/x"), ("PATCH", "/x"), ("DELETE", "/x"))
 
 
@@ -30,6 +33,8 @@ async def seen_though_off(plane: Plane) -> list[str]:
     for kind in KINDS:
         if kind.gr in served and kind.plural in ("clusterroles", "roles"):
             seen += [line async for line in _in_roles(plane.client(), kind, off)]
+    seen += _in_admission(plane, off)
+    seen += await _in_quota(plane, off)
     return [*seen, *await _in_readiness(plane, off)]
 
 
@@ -97,6 +102,42 @@ async def _in_roles(client: APIClient, roles: Resource, off: Iterable[Resource])
                     name.partition("/")[0] == kind.plural for name in rule.get("resources") or ()
                 ):
                     yield f"the role {role['metadata']['name']} names {kind.gr}"
+
+
+def _in_admission(plane: Plane, off: Iterable[Resource]) -> list[str]:
+    """Plugins that every write passes and that are off, or need what is off."""
+    config = plane.control_plane.config
+    names = {str(kind.gr) for kind in off}
+    asked = {name for name, _ in plane.control_plane._admission._plugins}
+    seen = [f"writes pass {name}, which is off" for name in asked - {plugin.name for plugin in config.admission}]
+    return seen + [
+        f"writes pass {plugin.name}, which needs {need}"
+        for plugin in config.admission
+        if plugin.name in asked
+        for need in names & set(plugin.requires)
+    ]
+
+
+async def _in_quota(plane: Plane, off: Iterable[Resource]) -> list[str]:
+    """Counts of what is off in a quota that asks for them."""
+    served = served_resources(plane.control_plane.config)
+    if not {QUOTAS.gr, NAMESPACES.gr} <= served:
+        return []
+    names = [f"count/{kind.gr}" for kind in off if kind.namespaced]
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "counted"}}
+    await ResourceClient(plane.client(), NAMESPACES, namespaced=False).create(namespace)
+    key, quotas = Key("counted", "of-what-is-off"), ResourceClient(plane.client(), QUOTAS, namespaced=True)
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"namespace": key.namespace, "name": key.name}}
+    await quotas.create({**quota, "spec": {"hard": {"count/nobody.example.com": "1", **dict.fromkeys(names, "1")}}})
+    if all(d.name != "resource-quota" for d in selected(plane.control_plane.config)):
+        return []
+
+    async def counted() -> bool:
+        return "status" in (await quotas.get(key))
+
+    await until(counted)
+    used = (await quotas.get(key))["status"].get("used") or {}
+    return [f"a quota counts {name}" for name in used]
 
 
 async def _in_readiness(plane: Plane, off: Iterable[Resource]) -> list[str]:

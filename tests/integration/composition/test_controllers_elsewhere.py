@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -10,7 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from cryptography import x509
 
 from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.controllers.builtin import BUILTIN
@@ -19,6 +22,7 @@ from controlplane.generic.controllers import service_account
 from controlplane.testing.planes import Plane, running_plane
 from tests.aio import run
 from tests.integration.controllers.objects import Objects, found, until
+from tests.integration.controllers.test_small_controllers import REQUESTS, approve, signing_request
 
 LEASES = GVR("coordination.k8s.io", "v1", "leases")
 LEADER = Key("kube-system", "kube-controller-manager")
@@ -27,15 +31,23 @@ ACCOUNTS = GVR("", "v1", "serviceaccounts")
 TOKEN = "the-managers-token"
 
 
-def server_only(directory: Path) -> Any:
-    """A server that runs no controllers, and knows the user of Kubernetes' controller manager by a token."""
+BY_ROLES = ("RBAC",)
+BY_GRANTS = ("AlwaysDeny",)
+"""Authorization modes: controllers have their roles, or, where there are none, what the server grants them."""
+
+
+def server_only(directory: Path, modes: tuple[str, ...]) -> Any:
+    """A server that runs no controllers, and knows a user for their manager by a token: that of Kubernetes' own; where
+    there are no roles, one that may do all."""
     tokens = directory / "tokens.csv"
-    tokens.write_text(f"{TOKEN},system:kube-controller-manager,manager-uid\n")
+    groups = "" if modes == BY_ROLES else ",system:masters"
+    tokens.write_text(f"{TOKEN},system:kube-controller-manager,manager-uid{groups}\n")
 
     def configure(config: Config) -> None:
         config.run_controllers = False
         config.controllers = list(BUILTIN)
         config.token_auth_file = str(tokens)
+        config.authorization_modes = modes
 
     return configure
 
@@ -70,16 +82,19 @@ async def holder(objects: Objects) -> str:
     return str(lease["spec"].get("holderIdentity") or "") if lease is not None else ""
 
 
-def test_controllers_in_another_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("modes", [pytest.param(BY_ROLES, id="roles"), pytest.param(BY_GRANTS, id="grants")])
+def test_controllers_in_another_process(modes: tuple[str, ...], tmp_path: Path) -> None:
     certs = tmp_path / "certs"
 
     async def main() -> None:
-        async with running_plane(tmp_path, cert_dir=certs, configure=server_only(tmp_path)) as plane:
+        async with running_plane(tmp_path, cert_dir=certs, configure=server_only(tmp_path, modes)) as plane:
             o = Objects(plane)
             flags = (
                 "--use-service-account-credentials",
                 f"--root-ca-file={certs / 'serving-ca.crt'}",
                 f"--service-account-private-key-file={certs / 'sa.key'}",
+                f"--cluster-signing-cert-file={certs / 'client-ca.crt'}",
+                f"--cluster-signing-key-file={certs / 'client-ca.key'}",
             )
             owner = await o.make("owner")
             await o.make("dependent", owner)
@@ -109,6 +124,7 @@ def test_controllers_in_another_process(tmp_path: Path) -> None:
                     return "token" in ((await o.of(SECRETS).get(Key("default", "t"))).get("data") or {})
 
                 await until(filled)
+                await is_signed(o, certs / "client-ca.crt")
                 await o.namespaces.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "short"}})
                 await o.make("content", namespace="short")
                 await o.namespaces.delete(Key("", "short"))
@@ -126,6 +142,22 @@ def test_controllers_in_another_process(tmp_path: Path) -> None:
             assert [line for line in log.read_text().splitlines() if line.startswith("E")] == []
 
     run(main())
+
+
+async def is_signed(o: Objects, authority: Path) -> None:
+    """A request that was approved gets a certificate that the server's authority of clients vouches for."""
+    requests = o.of(REQUESTS, namespaced=False)
+    await requests.create(signing_request("client", "kubernetes.io/kube-apiserver-client", ["client auth"]))
+    await approve(o, "client")
+
+    async def certificate() -> bool:
+        return bool(((await requests.get(Key("", "client"))).get("status") or {}).get("certificate"))
+
+    await until(certificate)
+    pem = base64.b64decode((await requests.get(Key("", "client")))["status"]["certificate"])
+    signed = x509.load_pem_x509_certificate(pem)
+    issuer = x509.load_pem_x509_certificate(await asyncio.to_thread(authority.read_bytes))
+    signed.verify_directly_issued_by(issuer)
 
 
 def test_what_it_refuses(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-"""Two servers of different versions on one store, in the test's process: A serves widgets in v1 and v1beta1, B in v1
-alone and gadgets, which A does not know. Each sends what it does not serve to the other.
-"""
+"""Two servers of different versions on one store, in the test's process. Each sends what it does not serve to the
+other."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,44 +12,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from controlplane.apiextensions.custom.resource import CustomResources
-from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.options import PeerProxyOptions
 from controlplane.base.tls.issue import issue_ca, issue_client, new_key
 from controlplane.client.loopback import LoopbackClient
 from controlplane.generic.config import Config
-from controlplane.generic.declare import Version, declare
 from controlplane.generic.peers import add_peer_proxy
-from controlplane.testing.planes import Plane, plane_config, plane_of
+from controlplane.testing.planes import ADMIN, Plane, plane_config, plane_of
 from controlplane.testing.shared_store import SharedStore, shared_store
+from tests.integration.peerproxy.kinds import serve_a, serve_b
 
-__all__ = ["AGGREGATED", "GADGETS", "WIDGETS", "Files", "Fleet", "eventually", "fleet", "json_of", "make_files"]
+__all__ = ["AGGREGATED", "Files", "Fleet", "eventually", "fleet", "heard", "impatient", "json_of", "make_files"]
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-SCHEMA: Obj = {
-    "type": "object",
-    "properties": {"spec": {"type": "object", "properties": {"color": {"type": "string"}}}},
-}
-WIDGETS, GADGETS = "/apis/factory.example.org/v1", "/apis/tools.example.org/v1"
-
 T = TypeVar("T")
-
-
-def widgets(*versions: str) -> CustomResources:
-    several = [Version(name=name, schema=SCHEMA) for name in versions]
-    return declare("Widget", group="factory.example.org", versions=several, storage_version="v1", short_names=("wd",))
-
-
-def gadgets() -> CustomResources:
-    return declare("Gadget", group="tools.example.org", versions=Version(name="v1", schema=SCHEMA))
-
-
-def serve_a(config: Config) -> None:
-    config.declared.append(widgets("v1", "v1beta1"))
-
-
-def serve_b(config: Config) -> None:
-    config.declared += [widgets("v1"), gadgets()]
 
 
 @dataclass(frozen=True)
@@ -58,6 +33,7 @@ class Files:
 
     directory: Path
     proxy_ca: Path
+    proxy_ca_key: Path
     proxy_cert: Path
     proxy_key: Path
 
@@ -66,15 +42,21 @@ class Files:
         return self.directory / "certs"
 
 
-def make_files(directory: Path, *, age_seconds: float = 0.0, name: str = "front-proxy") -> Files:
-    """Make the front proxy's files. ``age_seconds``: how long ago its client certificate was made."""
-    ca_key, key, now = new_key(), new_key(), time.time()
-    ca = issue_ca(ca_key, f"{name}-ca", now - age_seconds)
-    cert = issue_client(key, (ca, ca_key), (f"{name}-client", ()), now - age_seconds)
-    files = Files(directory, *(directory / f"{name}{end}" for end in ("-ca.crt", ".crt", ".key")))
-    files.proxy_ca.write_bytes(ca)
-    files.proxy_cert.write_bytes(cert)
-    files.proxy_key.write_bytes(key)
+def make_files(
+    directory: Path, *, name: str = "front-proxy", age_seconds: float = 0.0, ca: Files | None = None
+) -> Files:
+    """Make a front proxy's files. ``age_seconds``: how long ago its client certificate was made. ``ca``: whose
+    authority signs it, by default a new one's."""
+    files = Files(directory, *(directory / f"{name}{end}" for end in ("-ca.crt", "-ca.key", ".crt", ".key")))
+    now = time.time()
+    if ca is None:
+        files.proxy_ca_key.write_bytes(new_key())
+        files.proxy_ca.write_bytes(issue_ca(files.proxy_ca_key.read_bytes(), f"{name}-ca", now))
+        ca = files
+    files.proxy_key.write_bytes(new_key())
+    authority = (ca.proxy_ca.read_bytes(), ca.proxy_ca_key.read_bytes())
+    identity = (f"{name}-client", ())
+    files.proxy_cert.write_bytes(issue_client(files.proxy_key.read_bytes(), authority, identity, now - age_seconds))
     return files
 
 
@@ -154,15 +136,18 @@ async def heard(plane: Plane, others: int) -> None:
         stop()
 
 
-async def json_of(client: LoopbackClient, path: str, accept: str = "application/json") -> Any:
-    import json
+def impatient(plane: Plane) -> LoopbackClient:
+    """A client that takes a 503 for an answer, instead of trying again."""
+    return LoopbackClient(plane.control_plane.server.handler, ADMIN, retries=0)
 
+
+async def json_of(client: LoopbackClient, path: str, accept: str = "application/json") -> Any:
     response = await client.request("GET", path, headers={"Accept": accept})
     assert response.status == 200, (path, response.status, response.content()[:300])
     return json.loads(response.content())
 
 
-async def eventually(wanted: Callable[[], Awaitable[T]], *, seconds: float = 10.0) -> T:
+async def eventually(wanted: Callable[[], Awaitable[T | None]], *, seconds: float = 10.0) -> T:
     """Ask until the answer is true."""
     async with asyncio.timeout(seconds):
         while not (found := await wanted()):  # noqa: ASYNC110 - another server's state, as a client sees it

@@ -9,20 +9,17 @@ import pytest
 from controlplane.apimachinery.identity import GVR, Key
 from controlplane.client.resources import PatchType, ResourceClient
 from tests.aio import run
-from tests.integration.peerproxy.fleet import AGGREGATED, GADGETS, WIDGETS, fleet, json_of
+from tests.integration.peerproxy.fleet import AGGREGATED, fleet, json_of
+from tests.integration.peerproxy.kinds import BETA_WIDGETS, GADGETS, WIDGETS
 
-RESOURCES_OF_BOTH = (
-    (GVR("factory.example.org", "v1", "widgets"), "Widget"),
-    (GVR("factory.example.org", "v1beta1", "widgets"), "Widget"),
-    (GVR("tools.example.org", "v1", "gadgets"), "Gadget"),
-)
+KINDS = ((WIDGETS, "Widget"), (BETA_WIDGETS, "Widget"), (GADGETS, "Gadget"))
 FORMS = (
     *((path, AGGREGATED) for path in ("/api", "/apis")),
     *(
         (path, "application/json")
         for path in (
             *("/api", "/apis", "/apis/factory.example.org", "/apis/tools.example.org", "/api/v1"),
-            *(WIDGETS, "/apis/factory.example.org/v1beta1", GADGETS),
+            *(f"/apis/{gvr.gv}" for gvr, _ in KINDS),
         )
     ),
 )
@@ -32,7 +29,7 @@ FORMS = (
 def test_every_verb_works_through_either(through: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with fleet(tmp_path) as (_, planes):
-            for gvr, kind in RESOURCES_OF_BOTH:
+            for gvr, kind in KINDS:
                 await use(ResourceClient(planes[through].client(), gvr, namespaced=True), gvr, kind)
 
     run(main())

@@ -71,6 +71,7 @@ def test_one_boolean_is_for_roles_and_bindings_of_all_kinds() -> None:
         **{f"resources.{kind}": "resources.rbac" for kind in kinds},
         "controllers.cluster_role_aggregation": "resources.clusterroles",
         "controllers.storage_version_garbage_collection": "resources.storageversions",
+        "controllers.storage_version_trigger": "resources.storageversions",
     }
     contradicting = GenericOptions(resources=ResourceOptions(rbac=False, clusterroles=True))
     assert [(p.option, p.why) for p in contradicting.problems()] == [

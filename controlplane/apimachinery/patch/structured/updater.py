@@ -99,7 +99,7 @@ class Updater:
             FormError.
         """
         self._check_forms(Versioned(live, version), managers)
-        changes = compare(live, new, self.types[version], self._ignored[version])
+        changes = self.changes(live, new, version)
         mine = union(changes.modified, changes.added)
         if not managers:  # a new object, nearly always
             return {manager: OwnedSet(mine, version, applied=False)} if mine else {}
@@ -112,6 +112,10 @@ class Updater:
         if mine:
             managers[manager] = OwnedSet(mine, version, applied=False)
         return managers
+
+    def changes(self, live: Obj, new: Obj, version: str) -> Changes:
+        """What a write changes, but for what nobody can own here. Raises ValueError: an item without identity."""
+        return compare(live, new, self.types[version], self._ignored[version])
 
     def apply(
         self, live: Obj, config: Obj, version: str, managers: Managers, manager: Manager, *, force: bool

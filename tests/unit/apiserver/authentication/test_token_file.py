@@ -32,7 +32,7 @@ def user_of(path: Path, text: str, token: str) -> UserInfo | None:
     ],
 )
 def test_lines(path: Path, text: str, groups: tuple[str, ...]) -> None:
-    assert user_of(path, text, "t0ken") == UserInfo(name="alice", uid="1", groups=groups)
+    assert user_of(path, text, "t0ken") == UserInfo(name="alice", uid="1", groups=(*groups, "system:authenticated"))
 
 
 @pytest.mark.parametrize("token", ["", "t0ke", "t0ken ", "T0KEN", "t0kené", "\udc80"])

@@ -24,7 +24,8 @@ class Table:
         self.direct: list[bool] = []
 
     async def handle(self, request: Request) -> Response:
-        self.direct.append(not isinstance(asyncio.current_task(), asyncio.Task))
+        task = asyncio.current_task()
+        self.direct.append(not isinstance(task, asyncio.Task) or task.get_name() == "listener.request")
         if request.path == "/waits":
             await asyncio.sleep(0.001)
         if request.path == "/waits-once":

@@ -1,0 +1,168 @@
+"""Servers on one store in this process, each with a version of its own, that know of each other and pass on what they
+do not serve themselves.
+
+Where it lies: all servers share a process and a loop, so one that is busy slows the others, and ``crash`` lets requests
+finish that are under way. Processes on etcd are the real thing (tests/fault/test_rolling_upgrade.py runs both).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from controlplane.generic.config import Config
+from controlplane.generic.peers import add_peer_proxy
+from controlplane.testing.fleet.balancer import Balancer
+from controlplane.testing.fleet.files import FleetFiles
+from controlplane.testing.planes import Plane, plane_config, plane_of
+from controlplane.testing.shared_store import SharedStore, shared_store
+
+__all__ = ["Configure", "Fleet", "fleet"]
+
+Configure = Callable[[Config], None]
+"""One version of a server: what it adds to a config (kinds, controllers, admission)."""
+
+HEARD_SECONDS = 20.0
+"""How long servers may need to learn of each other before something is wrong."""
+
+
+class Fleet:
+    """``servers``: those that run, by name. A server started again under its name has the same address and id.
+
+    Args:
+        peered: give every server the peer proxy.
+    """
+
+    def __init__(self, store: SharedStore, files: FleetFiles, *, peered: bool) -> None:
+        self.store, self.files, self.peered = store, files, peered
+        self.servers: dict[str, Plane] = {}
+        self._stacks: dict[str, AsyncExitStack] = {}
+        self._ports: dict[str, int] = {}
+        self._balancers: list[Balancer] = []
+
+    async def start(self, name: str, configure: Configure) -> Plane:
+        """Start a server of a version; returns once it is ready and all servers have heard of each other.
+
+        Raises:
+            StartError: it cannot start. TimeoutError: they have not heard of each other in 20 s.
+        """
+        if name in self.servers:
+            raise ValueError(f"server {name!r} runs already; running: {', '.join(self.servers)}")
+        directory = self.files.directory / name
+        directory.mkdir(exist_ok=True)
+        config = plane_config(directory, cert_dir=self.files.certs)
+        config.open_store, config.port = self.store.open, self._ports.get(name, 0)
+        config.front_proxy_ca_file = str(self.files.proxy_ca)
+        config.aggregation = replace(
+            config.aggregation,
+            proxy_cert_file=str(self.files.proxy_cert),
+            proxy_key_file=str(self.files.proxy_key),
+        )
+        configure(config)
+        if self.peered:
+            add_peer_proxy(config, self.files.peer_options())
+        stack = AsyncExitStack()
+        plane = await stack.enter_async_context(plane_of(config))
+        self._stacks[name], self.servers[name], self._ports[name] = stack, plane, plane.running.port
+        for balancer in self._balancers:
+            await balancer.add(name, plane.kubeconfig)
+        record = plane.control_plane.presence.record
+        assert record is not None
+        async with asyncio.timeout(HEARD_SECONDS):
+            await record.written()
+            await self.heard()
+        return plane
+
+    async def stop(self, name: str) -> None:
+        """End a server in order, as SIGTERM does: it takes back what it has said of itself and lets requests finish."""
+        del self.servers[name]
+        await self._stacks.pop(name).aclose()
+        for balancer in self._balancers:
+            balancer.remove(name)
+
+    async def crash(self, name: str) -> None:
+        """End a server that takes nothing back: its lease stays, and its record until it has run out (15 s)."""
+        self.servers[name].control_plane.server.hooks.abandon()
+        await self.stop(name)
+
+    async def roll(
+        self,
+        configure: Configure,
+        *,
+        names: Sequence[str] = (),
+        between: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        """Replace servers by those of another version, one after the other: an upgrade, or a rollback.
+
+        Args:
+            names: which, in this order; by default all. ``between``: called with the name of each server that has just
+                been replaced, for looking at the mixed state.
+        """
+        for name in names or list(self.servers):
+            await self.stop(name)
+            await self.start(name, configure)
+            if between is not None:
+                await between(name)
+
+    async def balancer(self) -> Balancer:
+        """A client of whichever servers run, as behind a load balancer."""
+        balancer = Balancer()
+        for name, plane in self.servers.items():
+            await balancer.add(name, plane.kubeconfig)
+        self._balancers.append(balancer)
+        return balancer
+
+    async def heard(self) -> None:
+        """Wait until every server sees the records of all others and, with the peer proxy, what they serve."""
+        for plane in list(self.servers.values()):
+            await _sees(plane, len(self.servers) - 1, serves=self.peered)
+
+    async def close(self) -> None:
+        """End all servers and balancers."""
+        for balancer in self._balancers:
+            await balancer.close()
+        for name in list(self.servers):
+            await self.stop(name)
+
+
+async def _sees(plane: Plane, others: int, *, serves: bool) -> None:
+    records, tables = plane.control_plane.presence.records, plane.control_plane.tables
+    changed = asyncio.Event()
+    unfollow = records.follow(lambda _old, _new: changed.set())
+    unsubscribe = tables.subscribe(lambda _table: changed.set())
+    try:
+        while True:
+            elsewhere = tables.current.elsewhere
+            served = len(elsewhere.servers) if elsewhere is not None else 0
+            if len(records.peers) == others and (not serves or served == others):
+                return
+            changed.clear()
+            await changed.wait()
+    finally:
+        unfollow()
+        unsubscribe()
+
+
+@asynccontextmanager
+async def fleet(
+    versions: Mapping[str, Configure], *, directory: Path | None = None, peered: bool = True
+) -> AsyncIterator[Fleet]:
+    """A server for each name, of its version, on one store in memory; all ready at the block's begin.
+
+    Args:
+        directory: where certificates and kubeconfigs go; a temporary one by default.
+        peered: servers pass on to each other what they do not serve.
+    """
+    async with AsyncExitStack() as stack:
+        if directory is None:
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="controlplane-")))
+        store = await stack.enter_async_context(shared_store())
+        made = Fleet(store, FleetFiles.make(directory), peered=peered)
+        stack.push_async_callback(made.close)
+        for name, configure in versions.items():
+            await made.start(name, configure)
+        yield made
