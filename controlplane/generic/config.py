@@ -10,9 +10,9 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controlplane.aggregator.config import AggregationConfig
-from controlplane.apiextensions.custom.resource import CustomResources
 from controlplane.apiextensions.source import CUSTOM_RESOURCES
 from controlplane.apimachinery.resource import Resource
 from controlplane.apis.apiserverinternal.storageversions import STORAGE_VERSIONS
@@ -59,6 +59,9 @@ from controlplane.plugins.calls.api import CallDescriptor
 from controlplane.plugins.calls.builtin import CALLS
 from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import KVOptions
+
+if TYPE_CHECKING:  # imported with the first definition: it is large
+    from controlplane.apiextensions.custom.resource import CustomResources
 
 __all__ = ["GROUP_PRIORITIES", "SOURCES", "CompletedConfig", "Config", "ConfigError", "config_of"]
 
