@@ -76,10 +76,14 @@ def unsealed(stored: bytes, provider: str, key: bytes, plugin: KMSPlugin) -> tup
 
 
 class KMSPlugin:
-    """``calls``: how often each method was called. ``start`` and ``stop`` may alternate; keys survive."""
+    """``calls``: how often each method was called. ``start`` and ``stop`` may alternate; keys survive. ``socket``: its
+    path, or with an ``@`` in front a name in Linux' abstract namespace."""
 
     def __init__(self, socket: Path) -> None:
-        self.socket, self.endpoint = socket, f"unix://{socket}"
+        self.socket, name = socket, str(socket)
+        abstract = name.startswith("@")
+        self.endpoint = f"unix:///{name}" if abstract else f"unix://{name}"
+        self._address = f"unix-abstract:{name[1:]}" if abstract else f"unix:{name}"
         self.key_id, self.healthz, self.version = "key-1", "ok", "v2"
         self.seconds = 0.0
         self.refuses: set[str] = set()
@@ -94,7 +98,7 @@ class KMSPlugin:
             for name, answer in (("Status", self._status), ("Encrypt", self._encrypt), ("Decrypt", self._decrypt))
         }
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
-        self._server.add_insecure_port(f"unix:{self.socket}")
+        self._server.add_insecure_port(self._address)
         self._server.start()
 
     def stop(self) -> None:

@@ -54,11 +54,17 @@ class Webhook:
 
 @asynccontextmanager
 async def running_webhook(
-    directory: Path, answer: Answer, *, names: tuple[str, ...] = ("localhost",), client_ca: Made | None = None
+    directory: Path,
+    answer: Answer,
+    *,
+    names: tuple[str, ...] = ("localhost",),
+    common_name: str = "webhook",
+    client_ca: Made | None = None,
 ) -> AsyncIterator[Webhook]:
-    """Serve inside the block. ``names``: of its certificate. ``client_ca``: whose certificates clients must show."""
+    """Serve inside the block. ``names``: of its certificate, beside ``common_name``. ``client_ca``: whose certificates
+    clients must show."""
     ca = make([(NameOID.COMMON_NAME, "webhook-ca")], is_ca=True)
-    leaf = make([(NameOID.COMMON_NAME, "webhook")], issuer=ca, names=names, usage=ExtendedKeyUsageOID.SERVER_AUTH)
+    leaf = make([(NameOID.COMMON_NAME, common_name)], issuer=ca, names=names, usage=ExtendedKeyUsageOID.SERVER_AUTH)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*await asyncio.to_thread(leaf.write, directory, f"webhook-{id(leaf)}"))
     if client_ca is not None:

@@ -69,6 +69,7 @@ class ClientConfig:
         """
         try:
             context = ssl.create_default_context(cadata=self.ca.decode() if self.ca else None)
+            context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone
             if not self.verify:
                 context.check_hostname = False
                 context.verify_mode = ssl.CERT_NONE

@@ -75,8 +75,8 @@ class Fetcher:
 
 
 def _context(ca_pem: bytes) -> ssl.SSLContext:
-    if not ca_pem:
-        return ssl.create_default_context()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(cadata=ca_pem.decode("ascii", errors="replace"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if ca_pem else ssl.create_default_context()
+    context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone
+    if ca_pem:
+        context.load_verify_locations(cadata=ca_pem.decode("ascii", errors="replace"))
     return context

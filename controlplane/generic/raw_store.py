@@ -87,6 +87,10 @@ class _Unserved:
             return first, second
         return (self._native[first], first) if first in self._native else ("", "")
 
+    def resources(self) -> tuple[tuple[str, str], ...]:
+        """Nothing is kept."""
+        return ()
+
     def reread(self) -> None:
         """Nothing is kept."""
 

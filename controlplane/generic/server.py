@@ -416,6 +416,7 @@ class ControlPlane:
                 watches_per_user=config.watches_per_user,
                 connections=config.connections,
                 connections_per_address=config.connections_per_address,
+                connections_per_user=config.connections_per_user,
                 livez_grace_seconds=config.livez_grace_seconds,
                 shutdown_delay_seconds=config.shutdown_delay_seconds,
                 shutdown_send_retry_after=config.shutdown_send_retry_after,

@@ -12,7 +12,7 @@ Source: role of kubernetes/apiserver ``pkg/storage/value``; the ``k8s:enc:`` pre
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from controlplane.storage.errors import Unreadable
@@ -37,6 +37,9 @@ class TransformedStore(Protocol):
 
     def resource_of(self, key: bytes) -> tuple[str, str]:
         """Group and resource of a key, ``""`` for a key of none."""
+
+    def resources(self) -> Sequence[tuple[str, str]]:
+        """The resources that there are keys of, or may be."""
 
     def reread(self) -> None:
         """What could not be read may be readable now. Returns at once."""

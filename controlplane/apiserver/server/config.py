@@ -33,6 +33,7 @@ _NOT_NEGATIVE = (
     "watches_per_user",
     "connections",
     "connections_per_address",
+    "connections_per_user",
     "livez_grace_seconds",
     "shutdown_delay_seconds",
 )
@@ -82,6 +83,7 @@ class ServerConfig:
     watches_per_user: int = 0
     connections: int = 0
     connections_per_address: int = 0
+    connections_per_user: int = 0
     livez_grace_seconds: float = 0.0
     shutdown_delay_seconds: float = 0.0
     shutdown_send_retry_after: bool = False

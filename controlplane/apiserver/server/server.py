@@ -124,6 +124,7 @@ class Server:
             reading=config.reading_requests,
             changing=config.changing_requests,
             watches_per_user=config.watches_per_user,
+            connections_per_user=config.connections_per_user,
             send_retry_after=config.shutdown_send_retry_after,
             hsts_directives=config.hsts_directives,
             cors_origins=config.cors_origins,

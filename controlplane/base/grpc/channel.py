@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 import ssl
 from collections.abc import Sequence
 from time import monotonic
@@ -185,9 +186,17 @@ class Channel:
             return Connection(self._left, self._keepalive)
 
         if self._socket:
-            _, connection = await loop.create_unix_connection(
-                made, self._socket, ssl=self._context, server_hostname=name
-            )
+            # connected here: uvloop knows no names in the abstract namespace
+            with_path = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                with_path.setblocking(False)
+                await loop.sock_connect(with_path, self._socket)
+                _, connection = await loop.create_unix_connection(
+                    made, sock=with_path, ssl=self._context, server_hostname=name
+                )
+            except BaseException:
+                with_path.close()
+                raise
         else:
             _, connection = await loop.create_connection(
                 made, self._host, self._port, ssl=self._context, server_hostname=name

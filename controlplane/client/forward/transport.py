@@ -191,6 +191,7 @@ class ForwardTransport:
                 context.load_verify_locations(cadata=trust.ca_pem.decode("ascii", errors="replace"))
             except (ssl.SSLError, ValueError) as error:
                 raise ValueError(f"unable to load root certificates: {error}") from error
+        context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Go's pools: an intermediate is trusted by itself
         context.set_alpn_protocols(["http/1.1"])
         if self._cert_file:

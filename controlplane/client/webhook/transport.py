@@ -20,11 +20,12 @@ from urllib.parse import quote, urlencode
 from controlplane.client.request import Response
 from controlplane.client.results import error_of_response
 from controlplane.client.webhook.address import WebhookAddress
+from controlplane.client.webhook.certificates import outdated
 from controlplane.client.webhook.errors import WebhookCallFailed, reason_of
 from controlplane.client.webhook.resolver import DNS, Endpoint, ServiceResolver
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientConnectorCertificateError, ClientResponse, ClientSession
 
 __all__ = ["DEFAULT_SECONDS", "Credentials", "WebhookTransport"]
 
@@ -116,7 +117,12 @@ class WebhookTransport:
         *,
         credentials: Credentials | None,
     ) -> bytes:
-        from aiohttp import ClientConnectorError, ClientOSError, ServerDisconnectedError
+        from aiohttp import (
+            ClientConnectorCertificateError,
+            ClientConnectorError,
+            ClientOSError,
+            ServerDisconnectedError,
+        )
         from aiohttp import ClientError as AiohttpError
 
         endpoint = Endpoint(address.host, address.port)
@@ -135,6 +141,8 @@ class WebhookTransport:
             try:
                 async with await self._open(call, body) as answer:
                     return await _read(answer, limit_bytes)
+            except ClientConnectorCertificateError as error:
+                raise WebhookCallFailed(f'Post "{url}": {await _refused(error, call)}') from error
             except ClientConnectorError as error:
                 raise WebhookCallFailed(f'Post "{url}": {reason_of(error, endpoint.host, endpoint.port)}') from error
             except (ServerDisconnectedError, ClientOSError) as error:
@@ -179,6 +187,17 @@ class WebhookTransport:
         return self._contexts[key]
 
 
+async def _refused(error: ClientConnectorCertificateError, call: _Call) -> str:
+    """Why the certificate that the webhook has shown is not believed."""
+    host, port = call.endpoint
+    inner = error.certificate_error
+    if isinstance(inner, ssl.SSLCertVerificationError) and (
+        text := await outdated(inner, host, port, call.address.host)
+    ):
+        return f"tls: failed to verify certificate: {text}"
+    return reason_of(error, host, port)
+
+
 def _new_session() -> ClientSession:
     from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 
@@ -200,6 +219,7 @@ def _make_context(bundle: bytes, credentials: Credentials) -> ssl.SSLContext:
             raise ValueError(f"unable to load root certificates: {error}") from error
     else:
         context = ssl.create_default_context()
+    context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Go's pools: an intermediate is trusted by itself
     context.set_alpn_protocols(["http/1.1"])
     if credentials.cert_file:

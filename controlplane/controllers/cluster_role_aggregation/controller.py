@@ -41,7 +41,7 @@ class ClusterRoleAggregation:
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRole",
             "metadata": {"name": key.name},
-            "rules": rules,
+            **({"rules": rules} if rules else {}),
         }
         await self._roles.patch(key, wanted, PatchType.APPLY, field_manager=ACCOUNT, force=True)
 

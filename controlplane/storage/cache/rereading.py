@@ -35,6 +35,9 @@ class Rereading:
     def resource_of(self, key: bytes) -> tuple[str, str]:
         return self._image.collections.name_of(key)
 
+    def resources(self) -> list[tuple[str, str]]:
+        return [collection.name for collection in self._image.collections.all()]
+
     def reread(self) -> None:
         self._asked = True
         if self._owner is not None and not self._running:

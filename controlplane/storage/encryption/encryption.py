@@ -158,8 +158,8 @@ class Encryption(Transformer):
         before, self._rules, self._remotes = self._rules, rules, remotes
         self._metrics.reloaded(self.digest, self._clock.now())
         if self._store is not None:
-            for gr, transformer in before.used().items():
-                if renamed := transformer.renamed(rules.of(*gr)):
+            for gr in self._store.resources():
+                if renamed := before.renamed_by(rules, *gr):
                     self._store.rename_key(*gr, renamed)
             self._store.reread()
         self._in_force(self.digest)
@@ -168,27 +168,42 @@ class Encryption(Transformer):
 
     async def _lost_by(self, rules: Rules) -> str | None:
         """What is stored and could not be read any more under other rules, if anything is."""
-        for gr, transformer in self._rules.used().items():
-            if self._store is not None:
-                after = rules.of(*gr)
-                for key_id, objects in (await self._store.count_keys(*gr)).items():
-                    if not transformer.is_read_by(after, key_id):
-                        return (
-                            f"of {transformer.name}, {objects} are stored under {key_id or 'no key'}, which it does "
-                            "not read: migrate them first (rotate-keys does)"
-                        )
+        store = self._store
+        if store is None:
+            return None
+        for gr in store.resources():
+            is_lost = self._rules.lost_by(rules, *gr)
+            if is_lost is None:
+                continue
+            for key_id, objects in (await store.count_keys(*gr)).items():
+                if is_lost(key_id):
+                    return (
+                        f"of {'.'.join(filter(None, reversed(gr)))}, {objects} are stored under {key_id or 'no key'}, "
+                        "which it does not read: migrate them first (rotate-keys does)"
+                    )
         return None
 
     async def _opened(self, configuration: Configuration) -> Remotes:
         """The KMS providers of a configuration: those that are open already, and new ones that have been asked."""
-        wanted = [p.kms for rule in configuration.rules for p in rule.providers if p.kms is not None]
-        return {config: self._remotes.get(config) or await self._open(config) for config in wanted}
+        found: Remotes = {}
+        try:
+            for rule in configuration.rules:
+                for config in (provider.kms for provider in rule.providers if provider.kms is not None):
+                    found[config] = self._remotes.get(config) or await self._open(config)
+        except BaseException:
+            await _close(remote for config, remote in found.items() if config not in self._remotes)
+            raise
+        return found
 
     async def _open(self, config: KMSConfig) -> KMSProvider:
         from controlplane.storage.encryption.kms.provider import KMSProvider  # late: protobuf and gRPC
 
         remote = KMSProvider(config, server_id=self._server_id, clock=self._clock, on_key=self._reread)
-        await remote.start()
+        try:
+            await remote.start()
+        except BaseException:
+            await remote.close()
+            raise
         return remote
 
     def _reread(self) -> None:
@@ -234,7 +249,7 @@ def _stamp(path: str) -> tuple[int, ...] | None:
 
 
 async def _close(remotes: Iterable[KMSProvider]) -> None:
-    for remote in remotes:
+    for remote in list(remotes):
         await remote.close()
 
 

@@ -14,7 +14,7 @@ from controlplane.storage.encryption.configuration import AESCBC, AESGCM, SECRET
 from controlplane.storage.encryption.validation import decoded
 from controlplane.storage.transform import IDENTITY, Plain
 
-__all__ = ["PREFIXES", "Identity", "KeyNames", "Keyed", "StorageProvider", "keyed"]
+__all__ = ["PLAIN", "PREFIXES", "Identity", "KeyNames", "Keyed", "Secret", "StorageProvider", "aggregated", "keyed"]
 
 PREFIXES: Final[Mapping[str, bytes]] = {
     AESCBC: b"k8s:enc:aescbc:v1:",
@@ -23,6 +23,12 @@ PREFIXES: Final[Mapping[str, bytes]] = {
 }
 _CIPHERS: Final[Mapping[str, Callable[[bytes], Cipher]]] = {AESCBC: Cbc, AESGCM: Gcm, SECRETBOX: Secretbox}
 _TITLES: Final = {AESCBC: "AES", AESGCM: "AES", SECRETBOX: "Secretbox"}
+
+
+Secret = bytes | str
+"""What a value can be opened with: the digest of a key's secret; the beginning of a KMS's key ids; ``""``: nothing, it
+is plain. Names may change their meaning, this does not."""
+PLAIN: Final[frozenset[Secret]] = frozenset(("",))
 
 
 class StorageProvider(Protocol):
@@ -38,8 +44,9 @@ class StorageProvider(Protocol):
     def write_key_id(self) -> str:
         """The key that ``seal`` encrypts under."""
 
-    def claims(self, key_id: str) -> bool:
-        """Whether a key is this provider's, by its id; of keys that stand in a file their secrets tell."""
+    @property
+    def reads(self) -> frozenset[Secret]:
+        """What it can open."""
 
     def seal(self, key: bytes, plain: bytes) -> bytes:
         """The value to store, prefix included.
@@ -60,9 +67,7 @@ class Identity:
     """Stores plain bytes; ``prefix`` is that of every value, so it is asked about encrypted ones too."""
 
     prefix, label, write_key_id = b"", "identity", ""
-
-    def claims(self, key_id: str) -> bool:
-        return not key_id
+    reads: frozenset[Secret] = PLAIN
 
     def seal(self, key: bytes, plain: bytes) -> bytes:  # the protocol's argument
         return plain
@@ -75,6 +80,7 @@ class _Named(NamedTuple):
     prefix: bytes
     cipher: Cipher
     key_id: str
+    digest: bytes
 
 
 class Keyed:
@@ -90,16 +96,17 @@ class Keyed:
     def write_key_id(self) -> str:
         return self._keys[0].key_id
 
-    def claims(self, key_id: str) -> bool:
-        return any(key_id == known for _, _, known in self._keys)
+    @property
+    def reads(self) -> frozenset[Secret]:
+        return frozenset(key.digest for key in self._keys)
 
     def seal(self, key: bytes, plain: bytes) -> bytes:
-        prefix, cipher, _ = self._keys[0]
+        prefix, cipher, *_ = self._keys[0]
         return prefix + cipher.encrypt(plain, key)
 
     def open(self, key: bytes, stored: bytes) -> Plain:
         errors: list[str] = []
-        for prefix, cipher, key_id in self._keys:
+        for prefix, cipher, key_id, _ in self._keys:
             if stored.startswith(prefix):
                 try:
                     return Plain(cipher.decrypt(stored[len(prefix) :], key), key_id)
@@ -117,8 +124,7 @@ class KeyNames:
     def __init__(self) -> None:
         self.digests: dict[str, bytes] = {}
 
-    def name(self, kind: str, key: str, secret: bytes) -> str:
-        digest = sha256(secret).digest()
+    def name(self, kind: str, key: str, digest: bytes) -> str:
         name, count = f"{kind}:{key}", 1
         while self.digests.setdefault(name, digest) != digest:
             count += 1
@@ -132,7 +138,9 @@ def keyed(provider: Provider, names: KeyNames) -> Keyed:
 
     def named(key: Key) -> _Named:
         secret = decoded(key.secret)
-        return _Named(prefix + key.name.encode() + b":", _CIPHERS[kind](secret), names.name(kind, key.name, secret))
+        digest = sha256(secret).digest()
+        key_id = names.name(kind, key.name, digest)
+        return _Named(prefix + key.name.encode() + b":", _CIPHERS[kind](secret), key_id, digest)
 
     return Keyed(prefix, [named(key) for key in provider.keys], _TITLES[kind])
 

@@ -6,14 +6,22 @@ Source: kubernetes/apiserver ``pkg/storage/value/transformer.go`` (order, stalen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 
 from controlplane.apimachinery.codec.parts import ConfigurationError
 from controlplane.storage.encryption.ciphers import NotDecryptable
 from controlplane.storage.encryption.configuration import Configuration, Provider, parse_resource
 from controlplane.storage.encryption.metrics import FROM_STORAGE, TO_STORAGE, record_transformation
-from controlplane.storage.encryption.providers import Identity, KeyNames, StorageProvider, aggregated, keyed
+from controlplane.storage.encryption.providers import (
+    PLAIN,
+    Identity,
+    KeyNames,
+    Secret,
+    StorageProvider,
+    aggregated,
+    keyed,
+)
 from controlplane.storage.errors import EncryptionFailed, Unreadable
 from controlplane.storage.transform import Plain
 
@@ -38,18 +46,17 @@ class ResourceTransformer:
     def write_key_id(self) -> str:
         return self._providers[0].write_key_id
 
-    def is_read_by(self, other: ResourceTransformer | None, key_id: str) -> bool:
-        """Whether another one (None: plain storage) reads what is under a key of this one."""
-        if other is None:
-            return not key_id
+    @property
+    def reads(self) -> frozenset[Secret]:
+        """What its providers can open."""
+        return frozenset().union(*(provider.reads for provider in self._providers))
+
+    def opened_with(self, key_id: str) -> Secret:
+        """What opens values under one of its keys."""
         digest = self.digests.get(key_id)
         if digest is not None:
-            return digest in other.digests.values()
-        return other.claims(key_id)
-
-    def claims(self, key_id: str) -> bool:
-        """Whether one of the providers goes by this id."""
-        return any(provider.claims(key_id) for provider in self._providers)
+            return digest
+        return next((s for s in self.reads if s and isinstance(s, str) and key_id.startswith(s)), key_id)
 
     def renamed(self, other: ResourceTransformer | None) -> dict[str, str]:
         """Keys that have other ids in another one, since a secret or the order of equal names has changed."""
@@ -116,9 +123,18 @@ class Rules:
             made = self._made[gr] = self._make(group, plural)
             return made
 
-    def used(self) -> dict[_GR, ResourceTransformer]:
-        """The transformers of resources that have been asked for."""
-        return {gr: made for gr, made in self._made.items() if made is not None}
+    def lost_by(self, other: Rules, group: str, plural: str) -> Callable[[str], bool] | None:
+        """Which keys of a resource other rules cannot open, by their ids; None: they open all that these do."""
+        before, after = self.of(group, plural), other.of(group, plural)
+        reads, then = (PLAIN if rules is None else rules.reads for rules in (before, after))
+        if reads <= then:
+            return None
+        return lambda key_id: (key_id if before is None else before.opened_with(key_id)) not in then
+
+    def renamed_by(self, other: Rules, group: str, plural: str) -> dict[str, str]:
+        """Keys of a resource that have other ids under other rules."""
+        before = self.of(group, plural)
+        return before.renamed(other.of(group, plural)) if before is not None else {}
 
     def _make(self, group: str, plural: str) -> ResourceTransformer | None:
         if (group, plural) in _NOT_SERVED:

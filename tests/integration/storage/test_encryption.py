@@ -111,6 +111,10 @@ def test_what_wildcards_name_is_encrypted_on_every_backend_and_read_after_a_rest
             assert json.loads(decrypted("aescbc", "rest", rest, b"", sealed))["kind"] == "CustomResourceDefinition"
             sealed = await raw(plane, "namespaces/default")
             assert json.loads(decrypted("aescbc", "rest", rest, b"", sealed))["metadata"]["name"] == "default"
+            own = (
+                await plane.control_plane.kv.range(b"/registry/peerserverleases/", b"/registry/peerserverleases0")
+            ).items
+            assert all(record.value.startswith(b"{") for record in own), "servers read each other's records whatever"
             health, _ = await call(plane, "GET", "/healthz/kms-providers")
             assert health == 404, "there is no KMS, and there will be none without reload"
         if store != "memory:":

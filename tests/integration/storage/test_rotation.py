@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 
 from controlplane.apimachinery.codec import yaml
-from controlplane.base.clock import SystemClock
+from controlplane.apimachinery.server_identity import ENCRYPTION_HASH_ANNOTATION
+from controlplane.base.clock import SystemClock, rfc3339_micro
 from controlplane.generic.config import Config
 from controlplane.generic.rotate_command import rotate_command
 from controlplane.generic.rotation import rotation as at_rotation
+from controlplane.generic.rotation import servers
 from controlplane.generic.rotation.rotation import Rotation, RotationFailed, Store
 from controlplane.storage.encryption import encryption as at_rest
 from controlplane.storage.kv.backends import KVOptions
@@ -117,6 +120,46 @@ def test_servers_that_do_not_take_up_the_file_are_named(tmp_path: Path) -> None:
             with pytest.raises(RotationFailed, match=r"not in force within 1 s on apiserver-.*automatic-reload"):
                 await rotate(plane, file, wait_seconds=1.0)
             assert key_names(file) == ["old", "new"], "the new key is not promoted before all can read it"
+
+    run(main())
+
+
+def test_a_server_that_was_killed_is_not_waited_for_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "GONE_SECONDS", 1.5)
+    lease = {
+        "metadata": {
+            "name": "apiserver-killed",
+            "namespace": "kube-system",
+            "labels": {"apiserver.kubernetes.io/identity": "kube-apiserver"},
+            "annotations": {ENCRYPTION_HASH_ANNOTATION: "sha256:before"},
+        },
+        "spec": {
+            "holderIdentity": "killed",
+            "leaseDurationSeconds": 3600,
+            "renewTime": rfc3339_micro(SystemClock().now()),
+        },
+    }
+
+    async def main() -> None:
+        async with served(tmp_path, keys("aesgcm", old=new_secret())) as (plane, file):
+            path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+            made = await plane.client().request("POST", path, body=json.dumps(lease).encode())
+            assert made.status == 201
+            said = await rotate(plane, file)
+            assert any("waiting until" in line and "apiserver-killed" in line for line in said)
+            assert "apiserver-killed does not renew its lease: gone" in said[-1]
+
+    run(main())
+
+
+def test_two_commands_do_not_rotate_at_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with served(tmp_path, keys("aesgcm", old=new_secret())) as (plane, file):
+            with file.with_name("encryption.yaml.rotation").open("w") as note:
+                fcntl.flock(note, fcntl.LOCK_EX)
+                with pytest.raises(RotationFailed, match="another rotate-keys works on this file: it holds"):
+                    await rotate(plane, file)
+            await rotate(plane, file)
 
     run(main())
 

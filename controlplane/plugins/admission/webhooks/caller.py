@@ -12,7 +12,6 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.apimachinery.codec import yaml
 from controlplane.apimachinery.identity import Obj
 from controlplane.client.webhook import Credentials, WebhookAddress, WebhookCallFailed, WebhookTransport
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
@@ -87,6 +86,8 @@ def caller_of(services: PluginServices) -> Caller:
 
 
 def _read_users(path: Path) -> dict[str, _User]:
+    from controlplane.apimachinery.codec import yaml  # late, as in client.encoding
+
     try:
         content: Obj = yaml.loads(path.read_bytes())
     except (OSError, ValueError) as error:

@@ -41,7 +41,7 @@ from controlplane.storage.encryption.metrics import (
     KeyMetrics,
     hashed,
 )
-from controlplane.storage.encryption.providers import aggregated
+from controlplane.storage.encryption.providers import Secret, aggregated
 from controlplane.storage.errors import EncryptionFailed
 from controlplane.storage.transform import Plain
 
@@ -99,8 +99,9 @@ class KMSProvider:
     def write_key_id(self) -> str:
         return self._key_id(self._write_key.key_id_hash if self._write_key is not None else "")
 
-    def claims(self, key_id: str) -> bool:
-        return key_id.startswith(self._key_id(""))
+    @property
+    def reads(self) -> frozenset[Secret]:
+        return frozenset((self._key_id(""),))
 
     def seal(self, key: bytes, plain: bytes) -> bytes:
         """See ``StorageProvider.seal``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
+import ssl
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from cryptography.x509.oid import NameOID
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.client.webhook import Credentials, WebhookAddress, WebhookCallFailed, WebhookTransport
+from controlplane.client.webhook.certificates import INSECURE_SHA1, MISSING_SAN, outdated
 from controlplane.client.webhook.resolver import Endpoint
 from tests.aio import run
 from tests.unit.base.tls.certs import make
@@ -67,6 +69,35 @@ def test_who_is_signed_by_somebody_else_is_not_trusted(tmp_path: Path) -> None:
             assert webhook.asked == []
 
     run(main())
+
+
+def test_a_common_name_is_no_name_and_says_so(tmp_path: Path) -> None:
+    async def main() -> None:
+        before = MISSING_SAN.labels_cached(()).value
+        async with running_webhook(tmp_path, echo, names=(), common_name="localhost") as webhook:
+            assert (await failure_of(WebhookTransport(), address_of(webhook))).endswith(
+                "tls: failed to verify certificate: "
+                "x509: certificate relies on legacy Common Name field, use SANs instead"
+            )
+            assert webhook.asked == []
+        assert MISSING_SAN.labels_cached(()).value == before + 1
+        async with running_webhook(tmp_path, echo, names=("elsewhere",), common_name="localhost") as webhook:
+            assert "legacy Common Name" not in await failure_of(WebhookTransport(), address_of(webhook))
+        assert MISSING_SAN.labels_cached(()).value == before + 1
+
+    run(main())
+
+
+def test_a_certificate_signed_with_sha_1_is_counted(unused_port: int) -> None:
+    error = ssl.SSLCertVerificationError("certificate verify failed")
+    error.verify_code, error.verify_message = 68, "CA signature digest algorithm too weak"
+    before = INSECURE_SHA1.labels_cached(()).value
+    assert run(outdated(error, "127.0.0.1", unused_port, "x")) == (
+        "x509: cannot verify signature: insecure algorithm SHA1"
+    )
+    error.verify_code = 62
+    assert run(outdated(error, "127.0.0.1", unused_port, "x")) == "", "nobody is there any more to look at"
+    assert INSECURE_SHA1.labels_cached(()).value == before + 1
 
 
 def test_a_bundle_that_is_none_fails_its_own_calls() -> None:

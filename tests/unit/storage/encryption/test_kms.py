@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -337,3 +338,21 @@ def test_a_configuration_whose_new_plugin_does_not_answer_is_not_put_in_force(pl
         await kv.close()
 
     run(main())
+
+
+def test_a_plugin_may_listen_in_the_abstract_namespace(tmp_path: Path) -> None:
+    plugin = KMSPlugin(Path(f"@controlplane-kms-{os.getpid()}"))
+    file = write_config(tmp_path / "config.yaml", rule(kms(plugin)))
+
+    async def main() -> None:
+        kv = await open_kv("memory:")
+        async with encrypted(file, kv) as (mirror, storage, _):
+            await storage.create(A, configmap("a", k="v"))
+            assert unsealed(await stored(mirror, storage, A), "vault", storage.store_key(A), plugin) == ("key-1", PLAIN)
+        await kv.close()
+
+    plugin.start()
+    try:
+        run(main())
+    finally:
+        plugin.stop()
