@@ -118,7 +118,10 @@ class _Coster:
         """The cost of a node and all below it; sizes and paths are recorded on the way."""
         match expr:
             case Const():
-                return _ZERO
+                if not isinstance(expr.value, Type):
+                    return _ZERO
+                self.paths[id(expr)] = (str(expr.value),)  # upstream takes a type for a variable, as large as ``self``
+                return fixed(SELECT_COST)
             case Ident():
                 local = self._local(expr.name)
                 self.paths[id(expr)] = local.path if local else (expr.name.removeprefix("."),)

@@ -72,7 +72,7 @@ UNKNOWN = Bounds(0, UNBOUNDED)
 
 def _scaled(number: int, factor: float) -> int:
     product = float(number) * factor
-    if product >= 2.0**64 or number >= UNBOUNDED / factor:
+    if product >= 2.0**64 or (factor > 0 and number >= UNBOUNDED / factor):
         return UNBOUNDED
     return math.ceil(product)
 

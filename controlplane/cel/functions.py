@@ -57,7 +57,8 @@ class Overload:
                   which is the same.
     ``bind``      asked while compiling if an argument is constant: ``bind(*arguments)``, each a value or NOT_CONSTANT;
                   it returns an implementation that takes all arguments as ``impl`` does but has prepared what it
-                  could (a parsed pattern), or None. It must not raise: what is wrong shows when ``impl`` is called.
+                  could (a parsed pattern), or None. EvalError: a constant makes no sense (a pattern that is none), and
+                  no program comes of the expression.
     """
 
     id: str

@@ -38,14 +38,14 @@ _MAX_DURATION = 1000
 """Characters of a duration; Go reads longer ones, which nobody writes."""
 
 
-def timestamp(ns: int) -> Timestamp:
-    """The moment, if it is within years 1 to 9999.
+def timestamp(ns: int, offset: int = 0) -> Timestamp:
+    """The moment, if it is within years 1 to 9999. ``offset``: of its zone, in seconds.
 
     Raises:
         EvalError: timestamp overflow.
     """
     if _MIN_SECONDS <= ns // _NS <= _MAX_SECONDS:
-        return Timestamp(ns)
+        return Timestamp(ns, offset)
     raise EvalError("timestamp overflow")
 
 
@@ -85,17 +85,23 @@ def parse_timestamp(text: str) -> Timestamp | None:
         return None
     if year == 0:
         raise EvalError("timestamp overflow")
-    seconds = days.days * 86400 + days.seconds - (-offset if sign == "-" else offset)
+    offset = -offset if sign == "-" else offset
+    seconds = days.days * 86400 + days.seconds - offset
     fraction = (found.group(7) or "")[:9].ljust(9, "0")
-    return timestamp(seconds * _NS + int(fraction))
+    return timestamp(seconds * _NS + int(fraction), offset)
 
 
 def format_timestamp(moment: Timestamp) -> str:
-    """In RFC 3339, UTC, with as many decimals as it needs."""
-    seconds, fraction = divmod(moment.ns, _NS)
-    base = (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None)
+    """In RFC 3339, in its own zone, with as many decimals as it needs."""
+    fraction = moment.ns % _NS
+    base = _own_calendar(moment)
     text = f"{base.year:04d}" + base.strftime("-%m-%dT%H:%M:%S")
-    return text + (f".{fraction:09d}".rstrip("0") if fraction else "") + "Z"
+    return text + (f".{fraction:09d}".rstrip("0") if fraction else "") + _zone_text(base)
+
+
+def _zone_text(moment: datetime) -> str:
+    minutes = (moment.utcoffset() or timedelta()) // timedelta(minutes=1)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}" if minutes else "Z"
 
 
 def parse_duration(text: str) -> Duration | None:
@@ -125,21 +131,38 @@ def format_duration(span: Duration) -> str:
     return f"{'-' if span.ns < 0 else ''}{whole}{decimals}s"
 
 
-def calendar(moment: Timestamp, zone: str = "UTC") -> datetime:
-    """The moment's date and time of day in a zone: a name, or an offset as ``+01:00``.
+def calendar(moment: Timestamp, zone: str | None = None) -> datetime:
+    """The moment's date and time of day in a zone: a name, or an offset as ``+01:00``; or in its own.
 
     Raises:
         EvalError: no such zone.
     """
-    utc = _EPOCH + timedelta(seconds=moment.ns // _NS)
+    if zone is None:
+        return _own_calendar(moment)
     try:
-        return utc if zone == "UTC" else utc.astimezone(_zone(zone))
+        return _utc(moment).astimezone(_zone(zone))
     except OverflowError:
         raise EvalError("timestamp overflow") from None
 
 
+def _utc(moment: Timestamp) -> datetime:
+    return _EPOCH + timedelta(seconds=moment.ns // _NS)
+
+
+def _own_calendar(moment: Timestamp) -> datetime:
+    utc = _utc(moment)
+    if not moment.offset:
+        return utc
+    try:
+        return utc.astimezone(timezone(timedelta(seconds=moment.offset)))
+    except (OverflowError, ValueError):  # beyond the years, or a day off: Python has no such
+        return utc
+
+
 @lru_cache(maxsize=256)
 def _zone(zone: str) -> tzinfo:
+    if not zone:
+        return UTC
     hours, colon, minutes = zone.partition(":")
     if colon:
         try:

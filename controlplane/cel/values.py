@@ -75,13 +75,15 @@ class UInt(int):
 
 
 class Timestamp:
-    """A moment: ``ns`` nanoseconds since 1970-01-01T00:00:00Z; years 1 to 9999."""
+    """A moment: ``ns`` nanoseconds since 1970-01-01T00:00:00Z; years 1 to 9999. ``offset``: seconds east of UTC, as it
+    was written; it counts for its text and its calendar alone."""
 
-    __slots__ = ("ns",)
+    __slots__ = ("ns", "offset")
     cel_type: ClassVar[Type] = TIMESTAMP
 
-    def __init__(self, ns: int) -> None:
+    def __init__(self, ns: int, offset: int = 0) -> None:
         self.ns: Final = ns
+        self.offset: Final = offset
 
     def __eq__(self, other: object) -> bool:
         return self.ns == other.ns if isinstance(other, Timestamp) else NotImplemented

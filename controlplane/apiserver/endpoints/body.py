@@ -28,6 +28,7 @@ from controlplane.client.request import BodyTooLarge, Request
 
 __all__ = [
     "Document",
+    "check_body_type",
     "decode_applied",
     "decode_object",
     "decode_patched",
@@ -59,6 +60,13 @@ class Document(NamedTuple):
 
     json: bytes
     problems: tuple[str, ...]
+
+
+def check_body_type(request: Request) -> None:
+    """Raises APIError 415: the body is of a type that objects are not read from."""
+    content_type = request.headers.get("Content-Type")
+    if not is_protobuf(content_type):
+        body_type(content_type)
 
 
 async def read_body(request: Request) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from controlplane.apimachinery.meta import metadata
 from controlplane.apiserver.admission.api import Operation
 from controlplane.apiserver.endpoints.admit import Admission
-from controlplane.apiserver.endpoints.body import read_object
+from controlplane.apiserver.endpoints.body import check_body_type, read_body, read_object
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
@@ -29,6 +29,8 @@ async def create(services: Services, request: Request, target: Target, answer: A
         APIError: a body that cannot be read or is another kind, bad options, and all that the registry refuses.
     """
     slices = Slices()
+    check_body_type(request)
+    await read_body(request)  # too long before badly asked for
     options = write_options(request.query, "CreateOptions")
     served = target.served
     obj = await read_object(request, served, options.field_validation)

@@ -63,6 +63,7 @@ async def patch(services: Services, request: Request, target: Target, answer: An
     kind = patch_type(request.headers.get("Content-Type"), native=served.resource.native)
     is_apply = kind == APPLY_PATCH
     may_create = is_apply and not target.subresource
+    await read_body(request)  # too long before badly asked for
     options = write_options(request.query, "PatchOptions", apply=is_apply)
     warn = _once(request.warnings)
     edit = Edit(

@@ -6,7 +6,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.meta import metadata, uid
 from controlplane.apiserver.admission.api import Operation
 from controlplane.apiserver.endpoints.admit import Admission
-from controlplane.apiserver.endpoints.body import decode_object, read_document
+from controlplane.apiserver.endpoints.body import decode_object, read_body, read_document
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
@@ -32,8 +32,9 @@ async def update(services: Services, request: Request, target: Target, answer: A
             registry refuses.
     """
     slices = Slices()
-    document = await read_document(request, target.served)
+    await read_body(request)  # too long before badly asked for, and that before of the wrong type
     options = write_options(request.query, "UpdateOptions")
+    document = await read_document(request, target.served)
     served = target.served
     warn = request.warnings.append
     decoded = decode_object(document, served, options.field_validation, warn)

@@ -6,13 +6,15 @@ Source: google/cel-go ``cel/validator.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from controlplane.cel.ast import Call, Comprehension, Const, Expr, ListExpr, MapExpr, Select, StructExpr
 from controlplane.cel.check.formats import format_problem
 from controlplane.cel.errors import EvalError, Issues
 from controlplane.cel.patterns import PatternError, searcher
-from controlplane.cel.timestamps import parse_duration, parse_timestamp
+from controlplane.cel.timestamps import parse_duration, parse_timestamp, timestamp_of_seconds
 from controlplane.cel.types import Type
+from controlplane.cel.values import Value
 
 __all__ = ["children", "validate", "walk"]
 
@@ -77,23 +79,27 @@ def validate(expr: Expr, source: str) -> None:
         raise issues.error()
 
 
-def _parses(read: Callable[[str], object], text: str) -> bool:
+_READERS: dict[tuple[str, type], Callable[[Any], object]] = {
+    ("duration", str): parse_duration,
+    ("timestamp", str): parse_timestamp,
+    ("timestamp", int): timestamp_of_seconds,
+    ("matches", str): searcher,
+}
+
+
+def _parses(read: Callable[[Any], object], given: Value) -> bool:
     try:
-        return read(text) is not None
+        return read(given) is not None
     except (EvalError, PatternError):
         return False
 
 
 def _literal(call: Call, issues: Issues) -> None:
     argument = call.args[0] if call.args else None
-    if not isinstance(argument, Const) or not isinstance(argument.value, str):
+    if not isinstance(argument, Const):
         return
-    readers: dict[str, Callable[[str], object]] = {
-        "duration": parse_duration,
-        "timestamp": parse_timestamp,
-        "matches": searcher,
-    }
-    if not _parses(readers[call.function], argument.value):
+    read = _READERS.get((call.function, type(argument.value)))
+    if read is not None and not _parses(read, argument.value):
         issues.add(argument.position, f"invalid {call.function} argument")
 
 

@@ -40,13 +40,25 @@ def fold_all(expr: Expr) -> None:
     """Fold a checked tree whole, as Kubernetes does before it accepts a rule.
 
     Raises:
-        ProgramError: a constant has no value (``int('x')``), even if it would never be evaluated.
+        ProgramError: a constant has no value (``int('x')``) or makes no sense to the function that it is given to
+            (``s.find('[')``), even if it would never be evaluated.
     """
     for node in walk(expr):
         try:
             _folded(node)
+            if isinstance(node, Call):
+                _bind(node)
         except EvalError as error:
             raise ProgramError(str(error)) from None
+
+
+def _bind(call: Call) -> None:
+    arguments: list[Value] | None = None
+    for overload in call.overloads:
+        if overload.bind is not None:
+            given = call.args if call.target is None else [call.target, *call.args]
+            arguments = arguments or [constant(argument) for argument in given]
+            overload.bind(*arguments)
 
 
 def _folded(expr: Expr) -> Value:

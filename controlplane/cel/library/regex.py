@@ -67,8 +67,8 @@ def _prepared(pattern: Value) -> Callable[[str], Iterator[Found]] | None:
         return None
     try:
         return finder(pattern)
-    except PatternError:
-        return None
+    except PatternError as error:
+        raise EvalError(str(error)) from None
 
 
 def _bind_find(_text: Value, pattern: Value) -> Callable[[str, str], str] | None:

@@ -185,7 +185,7 @@ def _scientific(value: float, precision: int | None) -> str:
         return _not_finite(value)
     digits, _, exponent = f"{value:.{_DEFAULT_PRECISION if precision is None else precision}e}".partition("e")
     sign = "-" if exponent[0] == "-" else ""
-    return f"{digits}\u202f\xd7\u202f10{(sign + exponent[1:]).translate(_SUPERSCRIPTS)}"
+    return f"{digits}\xd710{(sign + exponent[1:]).translate(_SUPERSCRIPTS)}"
 
 
 def _as_string(value: Value) -> str:

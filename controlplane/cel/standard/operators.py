@@ -100,8 +100,8 @@ _ADD = (
     Overload("add_bytes", (BYTES, BYTES), BYTES, lambda a, b: a + b, cost=costs.added, estimate=costs.added_estimate),
     Overload("add_double", (DOUBLE, DOUBLE), DOUBLE, lambda a, b: float(a) + b),
     Overload("add_duration_duration", (DURATION, DURATION), DURATION, lambda a, b: duration(a.ns + b.ns)),
-    Overload("add_duration_timestamp", (DURATION, TIMESTAMP), TIMESTAMP, lambda a, b: timestamp(a.ns + b.ns)),
-    Overload("add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, lambda a, b: timestamp(a.ns + b.ns)),
+    Overload("add_duration_timestamp", (DURATION, TIMESTAMP), TIMESTAMP, lambda a, b: timestamp(a.ns + b.ns, b.offset)),
+    Overload("add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, lambda a, b: timestamp(a.ns + b.ns, a.offset)),
     Overload("add_int64", (INT, INT), INT, lambda a, b: checked_int(a + b)),
     Overload("add_list", (_LIST, _LIST), _LIST, _join, estimate=costs.list_added_estimate),
     Overload(
@@ -113,7 +113,9 @@ _SUBTRACT = (
     Overload("subtract_double", (DOUBLE, DOUBLE), DOUBLE, lambda a, b: float(a) - b),
     Overload("subtract_duration_duration", (DURATION, DURATION), DURATION, lambda a, b: duration(a.ns - b.ns)),
     Overload("subtract_int64", (INT, INT), INT, lambda a, b: checked_int(a - b)),
-    Overload("subtract_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, lambda a, b: timestamp(a.ns - b.ns)),
+    Overload(
+        "subtract_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, lambda a, b: timestamp(a.ns - b.ns, a.offset)
+    ),
     Overload("subtract_timestamp_timestamp", (TIMESTAMP, TIMESTAMP), DURATION, lambda a, b: duration(a.ns - b.ns)),
     Overload("subtract_uint64", (UINT, UINT), UINT, lambda a, b: checked_uint(a - b)),
 )

@@ -35,8 +35,8 @@ def _bind_pattern(text: object, pattern: object) -> Callable[[str, Value], bool]
         return None
     try:
         search = searcher(pattern)
-    except PatternError:
-        return None
+    except PatternError as error:
+        raise EvalError(str(error)) from None
     return lambda given, _: bool(search(given))
 
 

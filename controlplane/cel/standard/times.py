@@ -32,7 +32,7 @@ _UNITS = {"getHours": 3600 * 10**9, "getMinutes": 60 * 10**9, "getSeconds": 10**
 def _of_timestamp(name: str, part: str, read: Callable[[datetime], int]) -> Iterator[Overload]:
     del name
 
-    def get(moment: Timestamp, zone: str = "UTC") -> int:
+    def get(moment: Timestamp, zone: str | None = None) -> int:
         return read(calendar(moment, zone))
 
     yield Overload(f"timestamp_to_{part}", (TIMESTAMP,), INT, get, member=True)
@@ -49,7 +49,7 @@ def _of_duration(name: str) -> Iterator[Overload]:
         yield Overload(f"duration_to_{name.removeprefix('get').lower()}", (DURATION,), INT, get, member=True)
 
 
-def _milliseconds(moment: Timestamp, zone: str = "UTC") -> int:
+def _milliseconds(moment: Timestamp, zone: str | None = None) -> int:
     calendar(moment, zone)
     return moment.ns % 10**9 // 10**6
 

@@ -26,6 +26,8 @@ __all__ = ["Configure", "Fleet", "fleet"]
 Configure = Callable[[Config], None]
 """One version of a server: what it adds to a config (kinds, controllers, admission)."""
 
+RECORDS = b"/registry/peerserverleases/"
+
 HEARD_SECONDS = 20.0
 """How long servers may need to learn of each other before something is wrong."""
 
@@ -84,10 +86,19 @@ class Fleet:
         for balancer in self._balancers:
             balancer.remove(name)
 
-    async def crash(self, name: str) -> None:
-        """End a server that takes nothing back: its lease stays, and its record until it has run out (15 s)."""
+    async def crash(self, name: str, *, record_runs_out: bool = False) -> None:
+        """End a server that takes nothing back: its lease stays, and its record until it has run out (15 s).
+
+        Args:
+            record_runs_out: do not wait for that: the others forget it now.
+        """
+        presence = self.servers[name].control_plane.presence
         self.servers[name].control_plane.server.hooks.abandon()
         await self.stop(name)
+        if record_runs_out:
+            await self.store.remove(RECORDS + presence.server.id.encode())
+            async with asyncio.timeout(HEARD_SECONDS):
+                await self.heard()
 
     async def roll(
         self,

@@ -103,6 +103,7 @@ ISSUES: list[tuple[str, list[tuple[int, int, str]]]] = [
     ),
     ("duration('x')", [(1, 10, "invalid duration argument")]),
     ("timestamp('x')", [(1, 11, "invalid timestamp argument")]),
+    ("timestamp(-62135596801)", [(1, 11, "invalid timestamp argument")]),
     ("s.matches('(')", [(1, 11, "invalid matches argument")]),
     ("(" * 300 + "1" + ")" * 300, [(-1, 0, "expression recursion limit exceeded: 250")]),
     ("1" + "+1" * 300, [(-1, 0, "expression recursion limit exceeded: 250")]),
@@ -140,6 +141,12 @@ def test_a_hundred_issues_are_shown_and_the_rest_counted() -> None:
 def test_constants_without_a_value_are_refused_even_where_they_would_not_be_evaluated() -> None:
     with pytest.raises(ProgramError, match="type conversion error from 'string' to 'int'"):
         compile_expression("b || int('x') == 1", ENVIRONMENT)
+
+
+@pytest.mark.parametrize("source", ["'a'.find('[')", "'a'.findAll('[', 2)", "'a'.matches(string('['))"])
+def test_patterns_that_are_none_are_refused_before_they_are_used(source: str) -> None:
+    with pytest.raises(ProgramError, match=r"^error parsing regexp: missing closing ]: `\[`$"):
+        compile_expression(source, ENVIRONMENT)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.rules.comparison import semantics
-from controlplane.apimachinery.schema.rules.escaping import escaped
+from controlplane.apimachinery.schema.rules.escaping import escaped, escaped_if_reserved
 from controlplane.apimachinery.schema.rules.readers import reader
 from controlplane.cel.environment import FieldDeclaration
 from controlplane.cel.estimates import UNKNOWN, Bounds
@@ -221,8 +221,9 @@ class SchemaTypes:
             self._known[node.name] = node
 
     def field(self, type_name: str, field: str) -> FieldDeclaration | None:
-        """A field of an object type."""
+        """A field of an object type. Words of the language name a property with and without their underscores."""
         owner = self._known.get(type_name)
+        field = escaped_if_reserved(field)
         found = owner.fields.get(field) if owner is not None else None
         if owner is None or found is None:
             return None

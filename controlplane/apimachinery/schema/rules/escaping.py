@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["escaped"]
+__all__ = ["escaped", "escaped_if_reserved"]
 
 _RESERVED = frozenset(
     {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"}
@@ -16,6 +16,11 @@ _RESERVED = frozenset(
 _PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9]|_(?!_))*")
 _ESCAPABLE = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
 _WORDS = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+
+
+def escaped_if_reserved(name: str) -> str:
+    """The identifier of a property whose name is a word of the language and may be written as it is: ``self.if``."""
+    return f"__{name}__" if name in _RESERVED else name
 
 
 def escaped(name: str) -> str | None:

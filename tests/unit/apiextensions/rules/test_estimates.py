@@ -69,6 +69,12 @@ def int_or_string(most: int | None) -> Obj:
     return {"x-kubernetes-int-or-string": True} | ({} if most is None else {"maxLength": most})
 
 
+def with_port(_most: int | None) -> Obj:
+    """Costs of asking for types go by the size of ``self``, which objects have none of."""
+    at = {"type": "string", "format": "date-time"}
+    return {"type": "object", "properties": {"port": {"x-kubernetes-int-or-string": True}, "at": at}}
+
+
 REQUIRED = {
     "type": "object",
     "required": ["required"],
@@ -131,6 +137,12 @@ CASES: list[tuple[Make, str, int | None, int, int]] = [
     (mapping("duration"), 'self["c"] == self["d"]', 8, 42, 8),
     (text(enum=["A", "B", "C", "LongValue"]), "self.contains('A')", 2, 1000, 401),
     (int_or_string, "isQuantity(self)", 314574, 20, 9),
+    (with_port, "type(self.port) == int", 4, 10, 4),
+    (with_port, "type(self.port) == int ? self.port == 1 : self.port == '25%'", 7, 10, 7),
+    (with_port, "type(self.port) != null_type", 4, 10, 4),
+    (with_port, "type(self.at) == google.protobuf.Timestamp", 4, 10, 4),
+    (with_port, "type(self) == type(self)", None, 10, 1844674407370955268),
+    (array("integer"), "self.flatten(0) == []", 22, 10, 22),
 ]
 
 

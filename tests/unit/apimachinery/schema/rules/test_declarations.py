@@ -65,6 +65,18 @@ def test_fields_have_their_own_names_and_an_escaped_one() -> None:
         assert types.field("selfType", name) is None
 
 
+def test_words_of_the_language_name_fields_with_and_without_their_underscores() -> None:
+    declared = declare({"type": "object", "properties": {"namespace": TEXT, "__a__": TEXT}})
+    assert declared is not None
+    types = SchemaTypes(declared)
+    for name in ("namespace", "__namespace__"):
+        found = types.field("selfType", name)
+        assert found is not None
+        assert found.key == "namespace"
+    assert types.field("selfType", "if") is None
+    assert types.field("selfType", "a") is None
+
+
 def test_a_root_has_a_kind_and_a_name_without_a_bound_of_its_own() -> None:
     meta = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 5}}}
     declared = declare({"type": "object", "properties": {"spec": {"type": "object"}, "metadata": meta}}, is_root=True)
