@@ -11,7 +11,6 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from controlplane.aggregator.backoff import Backoff
 from controlplane.aggregator.metrics import SWAGGER_CHANGES, SWAGGER_SECONDS
@@ -20,7 +19,7 @@ from controlplane.aggregator.transport import BackendTransport, NotResolved
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.openapi.remote_parts import part_of
+from controlplane.apiserver.openapi.remote_parts import hash_in, part_of
 from controlplane.apiserver.registry.remote import RemoteSwagger
 from controlplane.base import logs
 from controlplane.client.forward.identity import identity_headers
@@ -83,10 +82,8 @@ class RemoteOpenAPI:
 
     async def _fetch_hash(self, registration: Registration) -> None:
         body = await self._get(registration, "/openapi/v3")
-        paths = (_parsed(body).get("paths") or {}) if body is not None else {}
-        entry = paths.get(registration.path.removeprefix("/")) or {}
-        query = parse_qs(urlsplit(str(entry.get("serverRelativeURL") or "")).query)
-        self._learn(registration.name, openapi_hash=query.get("hash", [""])[0])
+        root = _parsed(body) if body is not None else {}
+        self._learn(registration.name, openapi_hash=hash_in(root, registration.path))
 
     async def _fetch_swagger(self, registration: Registration) -> None:
         body = await self._get(registration, "/openapi/v2")

@@ -25,7 +25,7 @@ __all__ = [
     "BodyTooLarge",
     "Chunk",
     "Handler",
-    "PeerCertificate",
+    "Peer",
     "Query",
     "Request",
     "Response",
@@ -64,8 +64,12 @@ class Query(dict[str, list[str]]):
         return bool(values) and values is not None and values[0].lower() not in {"false", "0"}
 
 
-class PeerCertificate(Protocol):
-    """The verified client certificate of the connection."""
+class Peer(Protocol):
+    """Who is at the other end of a connection. ``user``: whose it counts as, ``""`` for nobody's yet; ``lost``: called
+    with the peer when the connection has ended."""
+
+    user: str
+    lost: Callable[[Peer], None] | None
 
     def der(self) -> bytes | None:
         """The leaf in DER, or None if the client sent none."""
@@ -117,7 +121,7 @@ class Request:
         headers: Mapping[str, str] | CIMultiDict[str] | CIMultiDictProxy[str] | None = None,
         body: bytes | None = b"",
         read: Callable[[], Awaitable[bytes]] | None = None,
-        peer: PeerCertificate | None = None,
+        peer: Peer | None = None,
         remote: str = "",
         received_at: float = 0.0,
         identity: UserInfo | None = None,

@@ -30,6 +30,7 @@ from controlplane.apiserver.filters.chain import FILTERS, Filter
 from controlplane.apiserver.identity.config import IdentityConfig
 from controlplane.apiserver.options import (
     CONNECTIONS,
+    CONNECTIONS_PER_USER,
     RBAC,
     WATCHES_PER_USER,
     WEBHOOK,
@@ -171,6 +172,7 @@ class Config:
     watches_per_user: int = WATCHES_PER_USER
     connections: int = CONNECTIONS
     connections_per_address: int = 0
+    connections_per_user: int = CONNECTIONS_PER_USER
     openapi_prewarm: bool = False
     livez_grace_seconds: float = 0.0
     shutdown_delay_seconds: float = 0.0
@@ -307,6 +309,7 @@ def config_of(options: GenericOptions) -> Config:
         watches_per_user=requests.max_watches_per_user,
         connections=requests.max_connections,
         connections_per_address=requests.max_connections_per_address,
+        connections_per_user=requests.max_connections_per_user,
         openapi_prewarm=options.openapi_prewarm,
         livez_grace_seconds=requests.livez_grace_period,
         shutdown_delay_seconds=requests.shutdown_delay_duration,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apiserver.discovery.documents import Documents
-from controlplane.apiserver.openapi.remote_parts import part_of
+from controlplane.apiserver.openapi.remote_parts import hash_in, part_of
 from controlplane.apiserver.registry.peers import Peer, PeerOpenAPI
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.client.forward.transport import ForwardTransport
@@ -57,15 +56,17 @@ class PeerFetch:
         if swagger is None:
             return {}
         v2 = await asyncio.to_thread(parsed, "/openapi/v2", swagger)
+        root = await self._documents.document(peer, "/openapi/v3", absent={})
         found: dict[GroupVersion, PeerOpenAPI] = {}
         for gv in gvs:
             path = path_of(gv)
+            digest = hash_in(root, path)
             body = await self._documents.body(peer, f"/openapi/v3{path}")
-            if body is None:
+            if body is None or not digest:
                 continue
             v3 = await asyncio.to_thread(parsed, path, body)
-            digest = hashlib.sha256(body).hexdigest()
-            found[gv] = PeerOpenAPI(v3=part_of(v3, f"{path}/", digest), v2=part_of(v2, f"{path}/", digest))
+            parts = (part_of(document, f"{path}/", digest) for document in (v3, v2))
+            found[gv] = PeerOpenAPI(digest=digest, v3=next(parts), v2=next(parts))
         return found
 
     def _differing(self, groups: Sequence[Obj]) -> Iterator[GroupVersion]:

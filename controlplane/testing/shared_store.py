@@ -23,6 +23,12 @@ class SharedStore:
     def __init__(self, kv: KV) -> None:
         self.kv = kv
 
+    async def remove(self, key: bytes) -> None:
+        """Remove a key, whatever it holds; no such key is fine."""
+        while items := (await self.kv.range(key, b"")).items:
+            if (await self.kv.delete(key, expect=items[0].mod_revision)).succeeded:
+                return
+
     async def open(self) -> KV:
         """One server's hold on it."""
         return _Share(self.kv)

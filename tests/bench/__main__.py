@@ -24,6 +24,7 @@ from tests.bench import (
     rows_controllers,
     rows_crds,
     rows_http,
+    rows_peers,
     rows_reference,
     rows_size,
     rows_stretch,
@@ -46,6 +47,7 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "deletions": rows_controllers.deletions,
     "idle-memory": rows_size.idle_memory,
     "100000": rows_size.hundred_thousand,
+    "peers": rows_peers.peers,
     "stretch": rows_stretch.stretches,
     "reference": rows_reference.against_reference,
 }

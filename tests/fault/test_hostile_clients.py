@@ -197,6 +197,33 @@ def test_watches_of_a_user_and_connections_from_an_address_have_limits(tmp_path:
             assert time.monotonic() < deadline + 5
 
 
+def test_connections_of_a_user_have_a_limit(tmp_path: Path) -> None:
+    flags = (*NO_CONTROLLERS, "--max-connections-per-user=3")
+    with sample_plane(tmp_path, flags=flags) as plane, contextlib.ExitStack() as stack:
+        head = f"GET /api HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {reader_token(plane)}\r\n\r\n".encode()
+
+        def ask(connection: ssl.SSLSocket) -> bytes:
+            connection.sendall(head)
+            return connection.recv(65536)
+
+        def asked() -> tuple[ssl.SSLSocket, bytes]:
+            connection = stack.enter_context(raw(plane, certified=False))
+            return connection, ask(connection)
+
+        held = [asked() for _ in range(3)]
+        assert all(said.startswith(b"HTTP/1.1 200 ") for _, said in held)
+        connection, said = asked()
+        assert said.startswith(b"HTTP/1.1 429 ")
+        assert b"Retry-After: 1\r\n" in said
+        assert connection.recv(1) == b"", "the connection ends with it"
+        assert ask(held[0][0]).startswith(b"HTTP/1.1 200 "), "those that are there go on"
+        assert plane.request("GET", "/api").status == 200, "and others are served"
+        held.pop()[0].close()
+        deadline = time.monotonic() + 5
+        while not asked()[1].startswith(b"HTTP/1.1 200 "):
+            assert time.monotonic() < deadline
+
+
 def connect_and_ask(stack: contextlib.ExitStack, plane: Plane) -> bytes:
     """Open one more connection, which stays open, and ask for something small on it."""
     connection = stack.enter_context(raw(plane))

@@ -38,14 +38,6 @@ class IdentityHeaders:
     group: tuple[str, ...] = ()
     extra_prefix: tuple[str, ...] = ()
 
-    def is_one(self, name: str) -> bool:
-        """Whether a header is one of these."""
-        lower = name.lower()
-        named = (*self.username, *self.uid, *self.group)
-        return any(lower == one.lower() for one in named) or any(
-            lower.startswith(prefix.lower()) for prefix in self.extra_prefix
-        )
-
 
 STANDARD_HEADERS = IdentityHeaders(
     username=("X-Remote-User",), uid=("X-Remote-Uid",), group=("X-Remote-Group",), extra_prefix=("X-Remote-Extra-",)

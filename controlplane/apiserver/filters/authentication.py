@@ -91,8 +91,8 @@ def _stripping(headers: IdentityHeaders) -> Callable[[Request], None]:
     named = (name.lower() for name in own if not name.lower().startswith(_STANDARD))
     others = tuple(dict.fromkeys((_PROTOCOLS.lower(), _STANDARD, *named)))
 
-    def is_credential(name: str) -> bool:
-        return name.lower() == _AUTHORIZATION or any(one.is_one(name) for one in sets)
+    names_of_user = frozenset(name.lower() for one in sets for name in (*one.username, *one.uid, *one.group))
+    prefixes = tuple(prefix.lower() for one in sets for prefix in one.extra_prefix)
 
     def strip(request: Request) -> None:
         headers = request.headers
@@ -106,9 +106,13 @@ def _stripping(headers: IdentityHeaders) -> Callable[[Request], None]:
                 kept.popall(_AUTHORIZATION, None)
                 request.headers = kept
             return
-        kept = CIMultiDict((name, value) for name, value in headers.items() if not is_credential(name))
-        if any(one.is_one(name) for name in headers for one in sets):
-            request.values[NAMED_ITSELF] = True
+        kept = CIMultiDict()
+        for name, value in headers.items():
+            lower = name.lower()
+            if lower in names_of_user or lower.startswith(prefixes):
+                request.values[NAMED_ITSELF] = True
+            elif lower != _AUTHORIZATION:
+                kept.add(name, value)
         if _PROTOCOLS in kept:
             kept[_PROTOCOLS] = remove_websocket_token(", ".join(kept.getall(_PROTOCOLS)))
         request.headers = kept

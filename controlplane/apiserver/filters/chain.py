@@ -23,6 +23,7 @@ from controlplane.apiserver.filters.deadline import with_deadline
 from controlplane.apiserver.filters.drain import DrainGate, with_drain_gate, with_retry_after
 from controlplane.apiserver.filters.errors import with_status_errors
 from controlplane.apiserver.filters.impersonation import with_impersonation
+from controlplane.apiserver.filters.max_connections import with_max_connections
 from controlplane.apiserver.filters.max_in_flight import with_max_in_flight
 from controlplane.apiserver.filters.max_watches import with_max_watches
 from controlplane.apiserver.filters.monitor import with_metrics
@@ -44,7 +45,8 @@ class FilterConfig:
 
     ``identity_headers``: what front proxies send, besides the standard ones. ``serves``: whether a resource request
     names something that exists (for metric labels). ``request_seconds``: the longest an ordinary request may take.
-    ``reading`` and ``changing``: how many ordinary requests at a time; ``watches_per_user``; 0 is no limit.
+    ``reading`` and ``changing``: how many ordinary requests at a time; ``watches_per_user`` and
+    ``connections_per_user``; 0 is no limit.
     ``barrier``: what writes wait for at the start, None for nothing.
     """
 
@@ -57,6 +59,7 @@ class FilterConfig:
     reading: int = 400
     changing: int = 200
     watches_per_user: int = 0
+    connections_per_user: int = 0
     send_retry_after: bool = False
     hsts_directives: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
@@ -89,6 +92,7 @@ FILTERS: tuple[Filter, ...] = (
     Filter("drain-gate", lambda following, c: with_drain_gate(following, gate=c.gate)),
     Filter("deadline", lambda following, c: with_deadline(following, seconds=c.request_seconds)),
     Filter("authentication", _authentication),
+    Filter("max-connections", lambda following, c: with_max_connections(following, per_user=c.connections_per_user)),
     Filter("impersonation", lambda following, c: with_impersonation(following, authorizer=c.authorizer)),
     Filter("max-in-flight", lambda following, c: with_max_in_flight(following, reading=c.reading, changing=c.changing)),
     Filter("max-watches", lambda following, c: with_max_watches(following, per_user=c.watches_per_user)),

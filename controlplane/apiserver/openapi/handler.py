@@ -20,6 +20,7 @@ from controlplane.apimachinery.identity import GroupVersion
 from controlplane.apimachinery.status import service_unavailable
 from controlplane.apiserver.openapi.dialect import Dialect, Encoding
 from controlplane.apiserver.openapi.urls import PREFIX, hashed_url
+from controlplane.apiserver.registry.peers import FROM_PEER
 from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.clock import Clock
@@ -65,6 +66,7 @@ class OpenAPI:
     ) -> None:
         self._tables, self._product, self._clock, self._catch_up = tables, product, clock, catch_up
         self._publisher: Publisher | None = None
+        self._own: Publisher | None = None
         self._asked: set[Encoding] = set()
 
     async def prewarm(self) -> None:
@@ -77,7 +79,7 @@ class OpenAPI:
     async def root(self, request: Request) -> Response:
         """``/openapi/v3``."""
         await self._current()
-        return _answer(request, await (await self._publishing()).root(), JSON, [])
+        return _answer(request, await (await self._publishing(request)).root(), JSON, [])
 
     async def document(self, request: Request) -> Response:
         """``/openapi/v3/<key>``."""
@@ -89,7 +91,7 @@ class OpenAPI:
         if encoding is None:
             return Response(406, content_type="", headers=[_VARY])
         current = await self._current()
-        document = await (await self._publishing()).document(key, encoding)
+        document = await (await self._publishing(request)).document(key, encoding)
         if document is None:
             if not current:
                 raise service_unavailable(_BEHIND, retry_after_seconds=1)
@@ -112,7 +114,7 @@ class OpenAPI:
             return Response(406, content_type="", headers=[_VARY])
         self._asked.add(encoding)
         await self._current()
-        document = await (await self._publishing()).swagger(encoding)
+        document = await (await self._publishing(request)).swagger(encoding)
         return _answer(request, document, _media_type(encoding, Dialect.V2), [_VARY])
 
     def _remote(self, key: str) -> RemoteVersion | None:
@@ -128,15 +130,25 @@ class OpenAPI:
         """Catch up. Where that cannot be proved, what is known is still published, as upstream's would be later."""
         return self._catch_up is None or await self._catch_up()
 
-    async def _publishing(self) -> Publisher:
+    async def _publishing(self, request: Request | None = None) -> Publisher:
+        """Who makes documents: of everything, or for a peer of what this server serves itself."""
         if self._publisher is None:
             await asyncio.to_thread(import_module, "controlplane.apiserver.openapi.publisher")
-        return self._made()
+        return self._made(own=request is not None and FROM_PEER in request.values and self._shows_peers())
 
-    def _made(self) -> Publisher:
+    def _shows_peers(self) -> bool:
+        """Whether there is a difference."""
+        elsewhere = self._tables.current.elsewhere
+        return elsewhere is not None and any(server.openapi for server in elsewhere.servers.values())
+
+    def _made(self, *, own: bool = False) -> Publisher:
+        from controlplane.apiserver.openapi.publisher import Publisher
+
+        if own:
+            if self._own is None:
+                self._own = Publisher(self._tables, self._product, self._clock, with_peers=False)
+            return self._own
         if self._publisher is None:
-            from controlplane.apiserver.openapi.publisher import Publisher
-
             self._publisher = Publisher(self._tables, self._product, self._clock)
         return self._publisher
 

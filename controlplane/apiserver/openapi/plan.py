@@ -14,6 +14,7 @@ from controlplane.apiserver.openapi.digests import Digests, builder_digest, comb
 from controlplane.apiserver.openapi.discovery_operations import api_path
 from controlplane.apiserver.openapi.steps import Steps
 from controlplane.apiserver.openapi.urls import hashed_url
+from controlplane.apiserver.registry.peers import PeerOpenAPI
 from controlplane.apiserver.registry.table import ResourceTable, Served
 from controlplane.base.values import dataclass
 
@@ -25,13 +26,15 @@ _RESOURCES_PER_STEP = 50
 @dataclass(frozen=True, slots=True)
 class Part:
     """One document of OpenAPI 3.0. ``gv`` and ``resources`` (each with its digest) are those of a group and version;
-    a document of discovery has none. ``remote``: another server's document, whose hash the digest is."""
+    a document of discovery has none. ``remote``: another server's document, whose hash the digest is. ``peers``: what
+    servers on the same store have of it beside this one."""
 
     key: str
     digest: str
     gv: GroupVersion | None = None
     resources: tuple[tuple[str, Served], ...] = ()
     remote: bool = False
+    peers: tuple[PeerOpenAPI, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,12 @@ class Plan:
         return {digest for part in self.parts.values() for digest, _ in part.resources}
 
 
-def make_plan(table: ResourceTable, digests: Digests, product: str) -> Steps[Plan]:
-    """Plan the documents of a table. ``product``: what is told of the server's version."""
-    parts = {key: Part(key, combined([builder_digest(), product, key])) for key in _discovery_keys(table)}
+def make_plan(table: ResourceTable, digests: Digests, product: str, *, with_peers: bool = True) -> Steps[Plan]:
+    """Plan the documents of a table. ``product``: what is told of the server's version. ``with_peers`` False: of what
+    this server serves itself."""
+    peers = _peers(table) if with_peers else {}
+    keys = [*_discovery_keys(table), *(api_path(GroupVersion(gv.group, "")) for gv in peers)]
+    parts = {key: Part(key, combined([builder_digest(), product, key])) for key in keys}
     planned = 0
     for group in table.groups:
         for version in group.versions:
@@ -67,11 +73,33 @@ def make_plan(table: ResourceTable, digests: Digests, product: str) -> Steps[Pla
                     yield
             digest = combined([builder_digest(), product, key, *(digest for digest, _ in resources)])
             parts[key] = Part(key, digest, gv, tuple(resources))
+    for gv, several in peers.items():
+        key = api_path(gv)
+        parts[key] = _with_peers(parts.get(key), key, gv, several)
     parts = {key: parts[key] for key in sorted(parts)}
     paths = {key: {"serverRelativeURL": hashed_url(key, part.digest)} for key, part in parts.items()}
     swaggers = [remote.swagger.digest for remote in table.remotes.values() if remote.swagger is not None]
     digest = combined([*(part.digest for part in parts.values()), *sorted(swaggers)])
     return Plan(table, parts, orjson.dumps({"paths": paths}), digest)
+
+
+def _peers(table: ResourceTable) -> dict[GroupVersion, list[PeerOpenAPI]]:
+    """What other servers on the same store have, by version, in the order of their ids."""
+    found: dict[GroupVersion, list[PeerOpenAPI]] = {}
+    servers = table.elsewhere.servers if table.elsewhere is not None else {}
+    for id_ in sorted(servers):
+        for gv, document in servers[id_].openapi.items():
+            found.setdefault(gv, []).append(document)
+    return found
+
+
+def _with_peers(own: Part | None, key: str, gv: GroupVersion, several: list[PeerOpenAPI]) -> Part:
+    """A document of which peers have a part. Its digest is made of those of all of them, so it is the same on all."""
+    if own is not None and own.remote:
+        return own
+    resources = own.resources if own is not None else ()
+    among = sorted({*(document.digest for document in several), *([own.digest] if own is not None else [])})
+    return Part(key, among[0] if len(among) == 1 else combined(among), gv, resources, peers=tuple(several))
 
 
 def _discovery_keys(table: ResourceTable) -> list[str]:

@@ -22,7 +22,7 @@ from controlplane.apiserver.openapi.fragments import (
 from controlplane.apiserver.openapi.json_documents import JSONEncoder
 from controlplane.apiserver.openapi.plan import Part, Plan, make_plan
 from controlplane.apiserver.openapi.protobuf_documents import ProtobufEncoder
-from controlplane.apiserver.openapi.remote_fragments import remote_fragments
+from controlplane.apiserver.openapi.remote_fragments import peer_part, remote_fragments
 from controlplane.apiserver.openapi.steps import Steps, in_slices
 from controlplane.apiserver.openapi.turns import Turns
 from controlplane.apiserver.registry.table import Served, TableHolder
@@ -48,9 +48,11 @@ class Published:
 
 
 class Publisher:
-    """All documents. ``product``: the server's version, as documents tell it."""
+    """All documents. ``product``: the server's version, as documents tell it. ``with_peers`` False: of what this server
+    serves itself, without what other servers on the same store do."""
 
-    def __init__(self, tables: TableHolder, product: str, clock: Clock) -> None:
+    def __init__(self, tables: TableHolder, product: str, clock: Clock, *, with_peers: bool = True) -> None:
+        self._with_peers = with_peers
         self._tables, self._product, self._clock = tables, product, clock
         self._digests = Digests(product)
         self._plan: Plan | None = None
@@ -101,7 +103,7 @@ class Publisher:
     async def _make_plan(self) -> Plan:
         """Plan anew, and forget what the new plan has no use for."""
         table = self._tables.current
-        plan = self._plan = await in_slices(make_plan(table, self._digests, self._product))
+        plan = self._plan = await in_slices(make_plan(table, self._digests, self._product, with_peers=self._with_peers))
         live = plan.resource_digests()
         self._fragments = {key: value for key, value in self._fragments.items() if key[2] in live}
         self._documents = {
@@ -137,6 +139,8 @@ class Publisher:
             fragments.append((yield from self._fragment(digest, served, encoding, encoder)))
         if part.gv is not None:
             fragments.append((yield from shared_fragment([part.gv], encoder)))
+        if part.peers:
+            fragments += yield from remote_fragments([peer_part(peer.v3) for peer in part.peers], fragments, encoder)
         return (yield from encoder.join(fragments, self._product))
 
     def _swagger_steps(self, plan: Plan, encoding: Encoding) -> Steps[list[bytes]]:
@@ -151,6 +155,7 @@ class Publisher:
                 fragments.append((yield from self._fragment(digest, served, encoding, encoder)))
         others = [plan.table.remotes[gv].swagger for gv in sorted(plan.table.remotes)]
         swaggers = [swagger for swagger in others if swagger is not None]
+        swaggers += [peer_part(peer.v2) for part in plan.parts.values() for peer in part.peers]
         if swaggers:
             fragments += yield from remote_fragments(swaggers, fragments, encoder)
         return (yield from encoder.join(fragments, self._product))

@@ -1,5 +1,6 @@
-"""What other servers add to the document of Swagger 2.0. Their definitions keep their names where these are free or
-mean the same here; else they get a number at the end, and whoever refers to them does so by the new name.
+"""What other servers add to a document: to that of Swagger 2.0, or of OpenAPI 3.0. Their definitions keep their names
+where these are free or mean the same here; else they get a number at the end, and whoever refers to them does so by the
+new name.
 
 Source: kubernetes/kube-openapi ``pkg/aggregator`` (MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters).
 """
@@ -11,12 +12,24 @@ from typing import Any
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.openapi.fragments import Encoder, Fragment
+from controlplane.apiserver.openapi.names import META
 from controlplane.apiserver.openapi.steps import Steps
 from controlplane.apiserver.registry.remote import RemoteSwagger
 
-__all__ = ["remote_fragments"]
+__all__ = ["peer_part", "remote_fragments"]
 
-_REFERENCE = "#/definitions/"
+_REFERENCES = ("#/definitions/", "#/components/schemas/")
+"""Of Swagger 2.0, and of OpenAPI 3.0."""
+
+
+_OF_ALL_VERSIONS = frozenset({META + "DeleteOptions", META + "WatchEvent"})
+"""Definitions that name all versions of a document: a document of several servers has its own."""
+
+
+def peer_part(swagger: RemoteSwagger) -> RemoteSwagger:
+    """What a server on the same store says, without what this server says of both."""
+    kept = {name: schema for name, schema in swagger.definitions.items() if name not in _OF_ALL_VERSIONS}
+    return RemoteSwagger(swagger.digest, swagger.paths, kept)
 
 
 def remote_fragments(
@@ -66,7 +79,9 @@ def _rename(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         made = {key: _rename(one, names) for key, one in value.items()}
         reference = made.get("$ref")
-        if isinstance(reference, str) and (new := names.get(reference.removeprefix(_REFERENCE))):
-            made["$ref"] = _REFERENCE + new
+        if isinstance(reference, str):
+            prefix = next((one for one in _REFERENCES if reference.startswith(one)), "")
+            if prefix and (new := names.get(reference.removeprefix(prefix))):
+                made["$ref"] = prefix + new
         return made
     return [_rename(one, names) for one in value] if isinstance(value, list) else value

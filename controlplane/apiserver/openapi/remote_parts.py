@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.registry.remote import RemoteSwagger
 
-__all__ = ["part_of"]
+__all__ = ["hash_in", "part_of"]
 
 _REFERENCES = ("#/definitions/", "#/components/schemas/")
 """Of Swagger 2.0, and of OpenAPI 3.0."""
+
+
+def hash_in(root: Obj, path: str) -> str:
+    """By which hash a root document of OpenAPI 3.0 names a version's document; empty if it does not. ``path``: of the
+    version, as ``/apis/apps/v1``."""
+    entry = (root.get("paths") or {}).get(path.removeprefix("/")) or {}
+    query = parse_qs(urlsplit(str(entry.get("serverRelativeURL") or "")).query)
+    return query.get("hash", [""])[0]
 
 
 def part_of(document: Obj, prefix: str, digest: str) -> RemoteSwagger:

@@ -8,13 +8,14 @@ from controlplane.apiserver.options.logs import LogOptions
 from controlplane.apiserver.options.oidc import OIDCOptions, oidc_config
 from controlplane.apiserver.options.peer_proxy import PeerProxyOptions, split_address
 from controlplane.apiserver.options.request_headers import RequestHeaderOptions
-from controlplane.apiserver.options.requests import CONNECTIONS, WATCHES_PER_USER, RequestOptions
+from controlplane.apiserver.options.requests import CONNECTIONS, CONNECTIONS_PER_USER, WATCHES_PER_USER, RequestOptions
 from controlplane.apiserver.options.service_accounts import ServiceAccountOptions, service_account_config
 from controlplane.apiserver.options.serving import ServingOptions
 from controlplane.apiserver.options.storage import StorageOptions, kv_options, store_url
 
 __all__ = [
     "CONNECTIONS",
+    "CONNECTIONS_PER_USER",
     "MODES",
     "RBAC",
     "WATCHES_PER_USER",

@@ -7,10 +7,13 @@ from typing import ClassVar
 
 from controlplane.base.options import Duration, OptionGroup, Problem, option
 
-__all__ = ["CONNECTIONS", "WATCHES_PER_USER", "RequestOptions"]
+__all__ = ["CONNECTIONS", "CONNECTIONS_PER_USER", "WATCHES_PER_USER", "RequestOptions"]
 
 WATCHES_PER_USER = 10_000
 """More than a controller manager opens with a thousand definitions."""
+
+CONNECTIONS_PER_USER = 12_000
+"""One for each watch, and some."""
 
 CONNECTIONS = 20_000
 """About 1.2 GB of memory, if all of them are watches over TLS."""
@@ -53,6 +56,12 @@ class RequestOptions(OptionGroup):
         flag="max-connections-per-address",
         ge=0,
         description="connections at a time from one address (IPv6: the first 64 bits); 0 is no limit",
+    )
+    max_connections_per_user: int = option(
+        CONNECTIONS_PER_USER,
+        flag="max-connections-per-user",
+        ge=0,
+        description="connections that a user may have open, but for members of system:masters; 0 is no limit",
     )
     livez_grace_period: Duration = option(
         0.0,

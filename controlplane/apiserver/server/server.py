@@ -124,6 +124,7 @@ class Server:
             reading=config.reading_requests,
             changing=config.changing_requests,
             watches_per_user=config.watches_per_user,
+            connections_per_user=config.connections_per_user,
             send_retry_after=config.shutdown_send_retry_after,
             hsts_directives=config.hsts_directives,
             cors_origins=config.cors_origins,
@@ -257,7 +258,7 @@ class PreparedServer:
 
     def _routes(self, endpoints: list[HealthEndpoint]) -> list[Route]:
         config = self._server.config
-        routes = [*config.routes, *version_routes(config.version), metrics_route()]
+        routes = [*config.routes, *version_routes(config.version), metrics_route(config.prepare_metrics)]
         for endpoint in endpoints:
             root = endpoint.paths[0]
             routes.append(Route(root, endpoint.handle))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import copy
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -87,11 +87,11 @@ def old_keys(document: Obj, name: str) -> list[OldKey]:
     )
 
 
-def old_keys_removed(document: Obj, name: str) -> Obj:
-    """With the new key alone in its provider."""
+def old_keys_removed(document: Obj, olds: Collection[OldKey]) -> Obj:
+    """Without these keys in the providers that write."""
     changed = copy.deepcopy(document)
-    for _, keys in _writers(changed):
-        keys[:] = [key for key in keys if key["name"] == name]
+    for kind, keys in _writers(changed):
+        keys[:] = [key for key in keys if OldKey(kind, key["name"]) not in olds]
     return changed
 
 

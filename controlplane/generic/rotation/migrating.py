@@ -1,4 +1,4 @@
-"""Every encrypted resource is migrated: a StorageVersionMigration each, carried out by the servers."""
+"""Every encrypted resource is migrated: by a StorageVersionMigration each, which the servers carry out."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable
 
 from controlplane.apimachinery.identity import GroupResource, Key, Obj
 from controlplane.apimachinery.status import APIError
-from controlplane.base.clock import Clock
+from controlplane.base.tasks import TaskGroup
 from controlplane.client.api import APIClient
 from controlplane.client.discovery import discover
 from controlplane.client.resources import ResourceClient
 from controlplane.storage.encryption.configuration import parse_resource
-from controlplane.storagemigration.objects import FAILED, MIGRATIONS, RUNNING, SUCCEEDED, is_true
+from controlplane.storagemigration.following import ask, follow
+from controlplane.storagemigration.objects import MIGRATIONS
 
-__all__ = ["MigrationFailed", "encrypted_resources", "forget", "migrate"]
+__all__ = ["MigrationFailed", "encrypted_resources", "migrate"]
 
-ASK_SECONDS = 0.5
 _VERBS = frozenset({"list", "patch", "update"})
 _SHARED = {"events.k8s.io": ""}
 """Groups whose objects are those of another one."""
@@ -45,79 +45,27 @@ async def encrypted_resources(client: APIClient, document: Obj, say: Callable[[s
     )
 
 
-async def migrate(
-    client: APIClient, resources: Iterable[GroupResource], name: str, clock: Clock, say: Callable[[str], None]
-) -> None:
-    """Have every resource migrated by an object ``NAME-RESOURCE.GROUP``, and wait; objects that are there already are
-    those of a command that was stopped.
+async def migrate(client: APIClient, resources: Iterable[GroupResource], say: Callable[[str], None]) -> None:
+    """Have every resource migrated, and wait. Migrations that succeed are removed again.
 
     Raises:
         MigrationFailed; APIError, ClientError.
     """
-    migrations = ResourceClient(client, MIGRATIONS, namespaced=False)
-    waiting = {f"{name}-{gr.resource}{'.' * bool(gr.group)}{gr.group}": gr for gr in resources}
-    for named, gr in waiting.items():
-        await _create(migrations, named, gr)
-    said: dict[str, str] = {}
-    while waiting:
-        for named in list(waiting):
-            migration = await _get(migrations, named)
-            if migration is None:
-                raise MigrationFailed(f"the migration {named} was deleted")
-            message = _message(migration, RUNNING)
-            if is_true(migration, FAILED):
-                why = _message(migration, FAILED)
-                await migrations.delete(Key("", named))
-                raise MigrationFailed(f"the migration of {waiting[named]} has failed: {why}")
-            if is_true(migration, SUCCEEDED):
-                say(f"{waiting[named]}: migrated")
-                del waiting[named]
-            elif message and message != said.get(named):
-                said[named] = message
-                say(f"{waiting[named]}: {message}")
-        if waiting:
-            await clock.sleep(ASK_SECONDS)
+    async with TaskGroup("migrations") as group:
+        for running in [group.start(_migrate(client, gr, say), name=str(gr)) for gr in resources]:
+            await running
 
 
-async def forget(client: APIClient, resources: Iterable[GroupResource], name: str) -> None:
-    """Delete the migrations of ``name``, so that another ``migrate`` makes them anew."""
-    migrations = ResourceClient(client, MIGRATIONS, namespaced=False)
-    for gr in resources:
-        try:
-            await migrations.delete(Key("", f"{name}-{gr.resource}{'.' * bool(gr.group)}{gr.group}"))
-        except APIError as error:
-            if error.code != 404:
-                raise
-
-
-async def _create(migrations: ResourceClient, name: str, gr: GroupResource) -> None:
-    """Create a migration, unless it is there."""
-    migration = {
-        "apiVersion": str(MIGRATIONS.gv),
-        "kind": "StorageVersionMigration",
-        "metadata": {"name": name},
-        "spec": {"resource": {"group": gr.group, "resource": gr.resource}},
-    }
+async def _migrate(client: APIClient, gr: GroupResource, say: Callable[[str], None]) -> None:
     try:
-        await migrations.create(migration)
+        migration = await ask(client, gr)
     except APIError as error:
-        if error.code == 404:
-            raise MigrationFailed(
-                "storageversionmigrations are not served: set --resources.storageversionmigrations"
-            ) from error
-        if error.reason != "AlreadyExists":
+        if error.code != 404:
             raise
-
-
-async def _get(migrations: ResourceClient, name: str) -> Obj | None:
-    try:
-        return await migrations.get(Key("", name))
-    except APIError as error:
-        if error.code == 404:
-            return None
-        raise
-
-
-def _message(migration: Obj, type_: str) -> str:
-    conditions = (migration.get("status") or {}).get("conditions") or ()
-    return next((condition.get("message", "") for condition in conditions if condition["type"] == type_), "")
+        why = "storageversionmigrations are not served: set --resources.storageversionmigrations"
+        raise MigrationFailed(why) from error
+    ended = await follow(client, migration, lambda text: say(f"{gr}: {text}"))
+    if ended.failure:
+        raise MigrationFailed(f"the migration of {gr} ({ended.name}) has failed: {ended.failure}")
+    say(f"{gr}: {ended.counts or 'migrated'}")
+    await ResourceClient(client, MIGRATIONS, namespaced=False).delete(Key("", ended.name))

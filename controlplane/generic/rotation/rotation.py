@@ -30,6 +30,7 @@ from controlplane.base.clock import Clock
 from controlplane.base.files import PRIVATE_MODE, write_atomically
 from controlplane.client.api import APIClient
 from controlplane.generic.rotation.document import (
+    OldKey,
     Place,
     new_key_added,
     new_key_first,
@@ -38,7 +39,7 @@ from controlplane.generic.rotation.document import (
     place_of,
     rotated,
 )
-from controlplane.generic.rotation.migrating import encrypted_resources, forget, migrate
+from controlplane.generic.rotation.migrating import encrypted_resources, migrate
 from controlplane.generic.rotation.raw import Found, left_under
 from controlplane.generic.rotation.servers import LiveServer, Servers
 from controlplane.storage.encryption.reading import digest_of, read_file
@@ -114,9 +115,8 @@ class Rotation:
                 await self._write(new_key_first(await self._read(), self._name))
             case Place.FIRST:
                 await self._in_force("2 of 5: every server writes under the new key")
-                document = await self._read()
-                await self._rewrite(document)
-                await self._write(old_keys_removed(document, self._name))
+                gone = await self._rewrite(await self._read())
+                await self._write(old_keys_removed(await self._read(), gone))
 
     async def _begin(self, document: Obj) -> int:
         """Find the new key's name: that of a rotation under way, or the one that is given.
@@ -142,20 +142,21 @@ class Rotation:
             os.close(note)
             raise
 
-    async def _rewrite(self, document: Obj) -> None:
-        """Migrate, until the raw store holds nothing under the old keys."""
-        olds, resources = old_keys(document, self._name), await encrypted_resources(self._client, document, self._say)
-        name = f"rotate-keys-{self._name}"
-        for passed in range(1, _PASSES + 1):
-            await migrate(self._client, resources, name, self._clock, self._say)
+    async def _rewrite(self, document: Obj) -> list[OldKey]:
+        """Migrate, until the raw store holds nothing under the old keys, which are returned."""
+        olds = old_keys(document, self._name)
+        resources = await encrypted_resources(self._client, document, self._say)
+        passes = 0
+        while True:
+            passes += 1
+            await migrate(self._client, resources, self._say)
             self._say(f"3 of 5: migrated {', '.join(map(str, resources))}")
             found, seen = await left_under(olds, *self._store)
-            await forget(self._client, resources, name)
             if not found:
                 self._say(f"4 of 5: of {seen} values in the store none is under {', '.join(map(str, olds))}")
-                return
+                return olds
             self._say(f"still under an old key: {_listed(found)}")
-            if passed == _PASSES:
+            if passes == _PASSES:
                 raise RotationFailed(
                     f"the old key stays: {_listed(found)} in the raw store. Resources that are not served (any more) "
                     "cannot be migrated: serve them, or delete these values; then start this again"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,31 +16,12 @@ from tests.aio import run
 from tests.etcd_fixture import etcd_server
 from tests.integration.peerproxy.fleet import AGGREGATED
 from tests.integration.peerproxy.kinds import GADGETS
-from tests.integration.peerproxy.program import SERVER
-from tests.processes import NO_CONTROLLERS, Plane, free_port, sample_plane
+from tests.integration.peerproxy.processes import server, soon
+from tests.processes import Plane, free_port
 
 RECORDS = b"/registry/peerserverleases/"
 COLLECTION = f"/apis/{GADGETS.gv}/namespaces/default/gadgets"
 GADGET = {"apiVersion": str(GADGETS.gv), "kind": "Gadget", "metadata": {"name": "one"}, "spec": {"color": "red"}}
-
-
-@contextmanager
-def server(name: str, directory: Path, store: str, *, port: int = 0) -> Iterator[Plane]:
-    (directory / name).mkdir(exist_ok=True)
-    os.environ[SERVER] = name
-    flags = (f"--cert-dir={directory / 'certs'}", "--peer-proxy", *NO_CONTROLLERS)
-    module = "tests.integration.peerproxy.program"
-    with sample_plane(directory / name, store=store, flags=flags, port=port, module=module) as plane:
-        yield plane
-
-
-def soon(plane: Plane, path: str, status: int, *, seconds: float = 10.0) -> float:
-    """Ask until the answer has this status; how long that took."""
-    began = time.perf_counter()
-    while (answer := plane.request("GET", path)).status != status:
-        assert time.perf_counter() - began < seconds, (path, answer.status, answer.body[:300])
-        time.sleep(0.02)
-    return time.perf_counter() - began
 
 
 def groups(plane: Plane) -> set[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from controlplane.apimachinery.identity import GVR, Key
 from controlplane.client.resources import PatchType, ResourceClient
+from controlplane.generic.config import Config
+from controlplane.testing.planes import Plane
 from tests.aio import run
-from tests.integration.peerproxy.fleet import AGGREGATED, fleet, json_of
+from tests.integration.peerproxy.fleet import AGGREGATED, eventually, fleet, heard, json_of
 from tests.integration.peerproxy.kinds import BETA_WIDGETS, GADGETS, WIDGETS
 
 KINDS = ((WIDGETS, "Widget"), (BETA_WIDGETS, "Widget"), (GADGETS, "Gadget"))
@@ -73,5 +76,64 @@ def test_discovery_of_both_is_the_same_in_every_form(tmp_path: Path) -> None:
             assert {"factory.example.org", "tools.example.org"} <= groups
             own = {g["metadata"]["name"] for g in (await json_of(a, "/apis", f"{AGGREGATED};profile=nopeer"))["items"]}
             assert groups - own == {"tools.example.org"}
+
+    run(main())
+
+
+PROTOBUF = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
+
+
+def test_openapi_of_both_has_what_either_serves(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with fleet(tmp_path) as (_, planes):
+            clients = [plane.client() for plane in planes.values()]
+
+            async def roots() -> list[Any] | None:
+                found = [(await json_of(client, "/openapi/v3"))["paths"] for client in clients]
+                return found if found[0].keys() == found[1].keys() else None
+
+            first, second = await eventually(roots)
+            assert {f"apis/{gvr.gv}" for gvr, _ in KINDS} | {"apis/tools.example.org"} <= first.keys()
+            differ = {key for key in first if first[key] != second[key]}
+            assert differ == {f"apis/{WIDGETS.gv}"}, "declared differently by each, so each has a hash of its own"
+            for client in clients:
+                swagger = await json_of(client, "/openapi/v2")
+                for gvr, kind in KINDS:
+                    path = f"/apis/{gvr.gv}/namespaces/{{namespace}}/{gvr.resource}"
+                    document = await json_of(client, f"/openapi/v3/apis/{gvr.gv}")
+                    assert path in document["paths"]
+                    assert path in swagger["paths"]
+                    named = [name for name in document["components"]["schemas"] if name.endswith(f".{kind}")]
+                    assert len(named) == 1
+                    assert named[0] in swagger["definitions"]
+                    assert not [name for name in document["components"]["schemas"] if name.endswith("_v2")]
+                    protobuf = await client.request("GET", f"/openapi/v3/apis/{gvr.gv}", headers={"Accept": PROTOBUF})
+                    assert (protobuf.status, protobuf.content_type) == (200, PROTOBUF)
+                assert not [name for name in swagger["definitions"] if name.endswith("_v2")]
+
+    run(main())
+
+
+def test_a_version_of_which_each_serves_a_part_is_one_document(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, planes):
+
+            def without_secrets(config: Config) -> None:
+                config.resources = [resource for resource in config.resources if resource.plural != "secrets"]
+
+            part = await made.start("part", without_secrets)
+            await heard(part, 1)
+            await heard(planes["b"], 1)
+            for plane in (part, planes["b"]):
+
+                async def complete(plane: Plane = plane) -> bool:
+                    document = await json_of(plane.client(), "/openapi/v3/api/v1")
+                    paths = document["paths"].keys()
+                    both = {"/api/v1/namespaces/{namespace}/secrets", "/api/v1/namespaces/{namespace}/configmaps"}
+                    return both <= paths and "io.k8s.api.core.v1.Secret" in document["components"]["schemas"]
+
+                assert await eventually(complete)
+            first, second = [await json_of(plane.client(), "/openapi/v3") for plane in (part, planes["b"])]
+            assert first["paths"]["api/v1"] == second["paths"]["api/v1"]
 
     run(main())

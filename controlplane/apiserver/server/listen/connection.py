@@ -89,6 +89,8 @@ class Connection(RequestHandler):
         super().connection_lost(exc)
         if self.left is not None:
             self.left()
+        if self.peer.lost is not None:
+            self.peer.lost(self.peer)
         if sink is not None:
             sink.end()
         if self._road is not None:

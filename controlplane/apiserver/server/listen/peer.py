@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+
+from controlplane.client.request import Peer
 
 __all__ = ["ConnectionPeer", "address_text"]
 
 
 class ConnectionPeer:
-    """The client certificate of one TLS connection, which the TLS library has verified already."""
+    """The client certificate of one TLS connection, which the TLS library has verified already. See ``Peer``."""
 
-    __slots__ = ("_der", "_read", "_transport")
+    __slots__ = ("_der", "_read", "_transport", "lost", "user")
 
     def __init__(self, transport: asyncio.BaseTransport) -> None:
+        self.user = ""
+        self.lost: Callable[[Peer], None] | None = None
         self._transport: asyncio.BaseTransport | None = transport
         self._der: bytes | None = None
         self._read = False

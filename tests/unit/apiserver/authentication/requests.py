@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 from multidict import CIMultiDict
 
 from controlplane.apimachinery.status import APIError
+from controlplane.client import request as client
 from controlplane.client.request import Request
 
 
 class Peer:
-    def __init__(self, der: bytes | None) -> None:
+    """The other end of a connection, with a certificate or without."""
+
+    def __init__(self, der: bytes | None = None) -> None:
         self._der = der
+        self.user = ""
+        self.lost: Callable[[client.Peer], None] | None = None
 
     def der(self) -> bytes | None:
         return self._der
+
+    def close(self) -> None:
+        """The connection has ended."""
+        if self.lost is not None:
+            self.lost(self)
 
 
 def request(*headers: tuple[str, str], der: bytes | None = None, path: str = "/api") -> Request:

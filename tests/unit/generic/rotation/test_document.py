@@ -53,7 +53,7 @@ def test_a_rotation_from_one_key_to_another() -> None:
     assert place_of(first, "new") is Place.FIRST
     assert old_keys(first, "new") == [OldKey("aescbc", "old"), OldKey("aescbc", "older"), OldKey("secretbox", "old")]
     assert OldKey("aescbc", "old").prefix == b"k8s:enc:aescbc:v1:old:"
-    alone = old_keys_removed(first, "new")
+    alone = old_keys_removed(first, old_keys(first, "new"))
     assert names(alone) == [["new"], ["new"]]
     assert place_of(alone, "new") is Place.ALONE
     assert alone["resources"][0]["providers"][1] == IDENTITY, "what reads plain objects stays"
