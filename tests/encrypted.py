@@ -9,9 +9,12 @@ The formats are Kubernetes' published ones: a prefix that names provider and key
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,26 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.padding import PKCS7
 from nacl.bindings import crypto_secretbox_open
 
-__all__ = ["IDENTITY", "decrypted", "keys", "new_secret", "rule", "write_config"]
+from controlplane.apimachinery.identity import Key
+from controlplane.base.clock import SystemClock
+from controlplane.storage.api import Storage
+from controlplane.storage.cache import Mirror
+from controlplane.storage.cache.ring import Change
+from controlplane.storage.encryption.encryption import Encryption
+from controlplane.storage.kv.api import KV
+from tests.mirrors import CONFIGMAPS, opened
+
+__all__ = [
+    "IDENTITY",
+    "Told",
+    "decrypted",
+    "encrypted",
+    "keys",
+    "new_secret",
+    "rule",
+    "stored",
+    "write_config",
+]
 
 IDENTITY: dict[str, Any] = {"identity": {}}
 
@@ -62,3 +84,39 @@ def decrypted(kind: str, name: str, secret: bytes, key: bytes, stored: bytes) ->
         return AESGCM(secret).decrypt(body[:12], body[12:], key)
     assert kind == "secretbox"
     return crypto_secretbox_open(body[24:], body[:24], secret)
+
+
+@asynccontextmanager
+async def encrypted(file: Path, kv: KV) -> AsyncIterator[tuple[Mirror, Storage, Encryption]]:
+    """A mirror of ``kv`` that is encrypted as the file says, with the storage of configmaps."""
+    in_force: list[str] = []
+    encryption = Encryption(str(file), reload=True, server_id="", clock=SystemClock(), in_force=in_force.append)
+    await encryption.start()
+    assert in_force == [encryption.digest]
+    try:
+        async with opened(kv=kv, transformer=encryption) as (mirror, storage):
+            yield mirror, storage, encryption
+    finally:
+        await encryption.close()
+
+
+async def stored(mirror: Mirror, storage: Storage, key: Key) -> bytes:
+    """A value as the store has it."""
+    (kv,) = (await mirror.kv.range(storage.store_key(key), b"")).items
+    return kv.value
+
+
+class Told:
+    """An observer of configmaps: ``again`` is set when it is told that everything may have changed."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self.again = asyncio.Event()
+        mirror.observe(CONFIGMAPS, self)
+        self.again.clear()
+
+    def changed(self, change: Change) -> None: ...
+
+    def step(self) -> None: ...
+
+    def replaced(self) -> None:
+        self.again.set()

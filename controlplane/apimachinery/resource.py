@@ -260,7 +260,8 @@ class Resource:
     ``key_prefix``: where its objects are kept, below the store's prefix, without slashes at either end: ``configmaps``
     for kube-apiserver's native resources, ``group/plural`` for all others.
     ``stored_group``: the group in whose form (and ``storage_version``) objects are stored, if it is not the resource's
-    own: another resource has the same objects under the same ``key_prefix`` (events). ``convert`` gives an object (its
+    own: another resource has the same objects under the same ``key_prefix`` (events). ``storage_gvk``: as what they are
+    stored, worked out. ``convert`` gives an object (its
     apiVersion says its form) in the form of another apiVersion; it may share parts.
     ``other_forms``: the schemas, by apiVersion, of the forms in which that other resource serves them.
     ``owned_form``: an object in another apiVersion, to tell what its owners own there; a ValueError says why not. None:
@@ -300,12 +301,15 @@ class Resource:
     volatile: bool = False
     native: bool = True
     generation: str = "1"
+    storage_gvk: GVK = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.list_kind:
             object.__setattr__(self, "list_kind", self.kind + "List")
         if self.stored_group is None and self.storage_version not in {v.name for v in self.versions}:
             raise ValueError(f"{self.gr}: storage version {self.storage_version!r} is not one of its versions")
+        group = self.group if self.stored_group is None else self.stored_group
+        object.__setattr__(self, "storage_gvk", GVK(group, self.storage_version, self.kind))
 
     @property
     def gr(self) -> GroupResource:
@@ -313,12 +317,6 @@ class Resource:
 
     def gvk(self, version: str) -> GVK:
         return GVK(self.group, version, self.kind)
-
-    @property
-    def storage_gvk(self) -> GVK:
-        """As what objects are stored."""
-        group = self.group if self.stored_group is None else self.stored_group
-        return GVK(group, self.storage_version, self.kind)
 
     def gvr(self, version: str) -> GVR:
         return GVR(self.group, version, self.plural)

@@ -406,6 +406,7 @@ class ControlPlane:
                 tls=parts.identities.credentials.tls.context,
                 filters=config.filters,
                 routes=[*config.routes, *openapi_routes(openapi), *self._issuer_routes(), *self._debug_routes()],
+                prepare_metrics=self._stored_forms.prepare_metrics,
                 live_checks=[store],
                 ready_checks=[store._replace(name="etcd-readiness")],
                 version=config.version,
@@ -502,7 +503,6 @@ class ControlPlane:
             raise await self._parts.failed
 
         context.start(raise_failure(), name="storage")
-        context.start(self._stored_forms.follow(), name="stored-forms")
 
     async def _prewarm_openapi(self, context: HookContext) -> None:
         from controlplane.apiserver.openapi.prewarm import keep_warm  # late: off by default

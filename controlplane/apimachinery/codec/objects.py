@@ -18,7 +18,7 @@ from functools import lru_cache
 from controlplane.apimachinery.codec.json import dumps, dumps_sorted, loads
 from controlplane.apimachinery.identity import GVK, Obj
 
-__all__ = ["decode_metadata", "encode_stored", "splice_revision", "strip_revision"]
+__all__ = ["decode_metadata", "encode_revised", "encode_stored", "splice_revision", "strip_revision"]
 
 _HEAD = re.compile(rb'\{"(?:kind":"[^"\\]*","apiVersion|apiVersion":"[^"\\]*","kind)":"[^"\\]*","metadata":\{')
 _METADATA = b'"metadata":{'
@@ -88,6 +88,18 @@ def splice_revision(stored: bytes, revision: int) -> bytes | None:
     at = _metadata_start(stored)
     if not at or stored.find(b'"resourceVersion":', at) >= 0:
         return None
+    return _spliced(stored, at, revision)
+
+
+def encode_revised(obj: Obj, gvk: GVK, revision: int, *, native: bool = True) -> bytes:
+    """``encode_stored`` with ``metadata.resourceVersion`` set, also of objects that have a field of that name elsewhere
+    (an event's involved object)."""
+    encoded = encode_stored(obj, gvk, native=native)
+    return _spliced(encoded, _metadata_start(encoded), revision)
+
+
+def _spliced(stored: bytes, at: int, revision: int) -> bytes:
+    """``at``: where the fields of the metadata begin."""
     # kube-apiserver ends what it stores with a newline, which would break the lines of a watch
     tail = stored[at:-1] if stored[-1] == _NEWLINE else stored[at:]
     if tail[:1] == b"}":

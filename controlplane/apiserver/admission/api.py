@@ -32,6 +32,8 @@ class Operation(Enum):
     DELETE = "DELETE"
     CONNECT = "CONNECT"
 
+    __hash__ = object.__hash__  # members are compared by identity; Enum's own is a call in Python for each look-up
+
 
 ALL_OPERATIONS = frozenset(Operation)
 

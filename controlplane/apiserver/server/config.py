@@ -52,6 +52,7 @@ class ServerConfig:
     ``complete_sources``: whether all sources of resources have been heard.
     ``catch_up``: waits until discovery is no older than the request; see ``Router``. ``elsewhere``: which paths of
     discovery another server answers. Of requests, watches and connections at a time 0 is no limit.
+    ``prepare_metrics``: brings those up to date that are counted when asked for.
     ``identity_headers``: of front proxies, besides the standard ones. ``barrier``: see ``FilterConfig``.
     ``tls`` None is plain HTTP. Durations are seconds.
     """
@@ -70,6 +71,7 @@ class ServerConfig:
     elsewhere: Callable[[str], Handler | None] | None = None
     filters: tuple[Filter, ...] = FILTERS
     routes: list[Route] = field(default_factory=list)
+    prepare_metrics: Callable[[], Awaitable[None]] | None = None
     live_checks: list[HealthCheck] = field(default_factory=list)
     ready_checks: list[HealthCheck] = field(default_factory=list)
     disabled_hooks: frozenset[str] = frozenset()

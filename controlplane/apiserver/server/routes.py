@@ -167,10 +167,12 @@ def issuer_routes(documents: IssuerDocuments) -> list[Route]:
     ]
 
 
-def metrics_route() -> Route:
-    """``/metrics``: all metrics of the process."""
+def metrics_route(prepare: Callable[[], Awaitable[None]] | None = None) -> Route:
+    """``/metrics``: all metrics of the process. ``prepare`` brings those up to date that are counted when asked for."""
 
     async def handle(request: Request) -> Response:
+        if prepare is not None:
+            await prepare()
         page = await metrics.render(request.headers.get("Accept", ""))
         return Response(200, page.pieces, content_type=page.content_type)
 

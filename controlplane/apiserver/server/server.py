@@ -258,7 +258,7 @@ class PreparedServer:
 
     def _routes(self, endpoints: list[HealthEndpoint]) -> list[Route]:
         config = self._server.config
-        routes = [*config.routes, *version_routes(config.version), metrics_route()]
+        routes = [*config.routes, *version_routes(config.version), metrics_route(config.prepare_metrics)]
         for endpoint in endpoints:
             root = endpoint.paths[0]
             routes.append(Route(root, endpoint.handle))

@@ -110,7 +110,7 @@ async def _delete_all(client: ResourceClient, resource: APIResource, namespace: 
 
 
 def _partial(found: Discovered) -> str:
-    listed = ", ".join(f"{gv}: {error}" for gv, error in found.failed.items())
+    listed = ", ".join(sorted(f"{gv}: {error}" for gv, error in found.failed.items()))
     return (
         f"Discovery failed for some groups, {len(found.failed)} failing: "
         f"unable to retrieve the complete list of server APIs: {listed}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from controlplane.apimachinery.identity import GroupResource, Key
+from controlplane.apimachinery.identity import GVR, GroupResource, Key
 from controlplane.apimachinery.status import APIError, forbidden
 from controlplane.apiserver.admission.api import Attributes, Hooks, Operation
 from controlplane.apiserver.registry.translate import translate
@@ -40,13 +40,10 @@ class _Lifecycle:
         self._terminating: OrderedDict[str, tuple[int, bool]] = OrderedDict()
 
     async def admit(self, attributes: Attributes) -> None:
-        resource = attributes.resource
-        is_namespace = resource.resource == _NAMESPACES.resource and not resource.group
         if attributes.operation is Operation.DELETE:
-            if is_namespace:
-                self._admit_deletion(attributes)
+            self._admit_deletion(attributes)
             return
-        if not attributes.namespace or is_namespace or resource.gr in _ACCESS_REVIEWS:
+        if not attributes.namespace:
             return
         storage = self._services.storage_of("", "namespaces")
         if storage is None:
@@ -115,8 +112,15 @@ def _refusal(attributes: Attributes) -> APIError:
     return error
 
 
+def _wants(operation: Operation, resource: GVR, _subresource: str) -> bool:
+    """Deletions of namespaces, and whatever is created in one."""
+    is_namespace = resource.gr == _NAMESPACES
+    return is_namespace if operation is Operation.DELETE else not is_namespace and resource.gr not in _ACCESS_REVIEWS
+
+
 def _build(services: PluginServices) -> Hooks:
-    return Hooks(operations=frozenset({Operation.CREATE, Operation.DELETE}), mutate=_Lifecycle(services).admit)
+    operations = frozenset({Operation.CREATE, Operation.DELETE})
+    return Hooks(operations=operations, mutate=_Lifecycle(services).admit, wants=_wants)
 
 
 PLUGIN = AdmissionPlugin(name="NamespaceLifecycle", default_on=True, build=_build, requires=("namespaces",))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from controlplane.apimachinery.codec.json import dumps, loads
-from controlplane.apimachinery.codec.objects import encode_stored, splice_revision
+from controlplane.apimachinery.codec.objects import encode_revised
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.resource import Resource
 from controlplane.storage.api import Encoding
@@ -79,10 +79,7 @@ class ByObject:
         obj: Obj = loads(data)
         revision = int(obj["metadata"]["resourceVersion"])
         gv = GroupVersion.parse(wanted)
-        encoded = encode_stored(self._convert(obj, wanted), GVK(gv.group, gv.version, obj["kind"]))
-        served = splice_revision(encoded, revision)
-        assert served is not None  # the layout is our own
-        return served
+        return encode_revised(self._convert(obj, wanted), GVK(gv.group, gv.version, obj["kind"]), revision)
 
 
 _NOTHING: dict[str, bytes | None] = {}

@@ -10,8 +10,7 @@
 """
 
 from controlplane.testing.fleet.balancer import Balancer
-from controlplane.testing.fleet.files import FleetFiles
-from controlplane.testing.fleet.load import Load, LoadedKind, under_load
+from controlplane.testing.fleet.load import Load, LoadedKind, load_with, under_load
 from controlplane.testing.fleet.servers import Fleet, fleet
 
-__all__ = ["Balancer", "Fleet", "FleetFiles", "Load", "LoadedKind", "fleet", "under_load"]
+__all__ = ["Balancer", "Fleet", "Load", "LoadedKind", "fleet", "load_with", "under_load"]

@@ -11,7 +11,10 @@ from collections.abc import Callable
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Key, Obj
 
-__all__ = ["Ledger"]
+__all__ = ["NAME_PREFIX", "Ledger"]
+
+NAME_PREFIX = "load-"
+"""Of the names of what the load makes; objects of others are none of its business."""
 
 
 class Ledger:
@@ -46,6 +49,9 @@ class Ledger:
 
     def shown(self, old: Obj | None, new: Obj | None) -> None:
         """An informer reports a change."""
+        obj = new if new is not None else old
+        if obj is None or not meta.name(obj).startswith(NAME_PREFIX):
+            return
         if new is not None:
             self._seen[meta.key_of(new)] = meta.uid(new)
         elif old is not None:

@@ -16,7 +16,7 @@ from controlplane.client.api import APIClient
 from controlplane.client.errors import StreamBroken, Unreachable
 from controlplane.client.resources import PatchType, ResourceClient
 from controlplane.reconcile.informer import Informer
-from controlplane.testing.fleet.ledger import Ledger
+from controlplane.testing.fleet.ledger import NAME_PREFIX, Ledger
 from controlplane.testing.fleet.servers import Fleet
 
 __all__ = ["RETRIABLE", "Load", "LoadedKind", "load_with", "under_load"]
@@ -108,7 +108,7 @@ class Load:
         made: list[Key] = []
         turn = 0
         while not self._ending:
-            key = Key(kind.namespace, f"load-{number}-{turn}")
+            key = Key(kind.namespace, f"{NAME_PREFIX}{number}-{turn}")
             turn += 1
             await self._create(kind, ledger, client, key)
             made.append(key)

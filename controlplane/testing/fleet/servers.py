@@ -11,13 +11,12 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
+from controlplane.apiserver.options import PeerProxyOptions
 from controlplane.generic.config import Config
 from controlplane.generic.peers import add_peer_proxy
 from controlplane.testing.fleet.balancer import Balancer
-from controlplane.testing.fleet.files import FleetFiles
 from controlplane.testing.planes import Plane, plane_config, plane_of
 from controlplane.testing.shared_store import SharedStore, shared_store
 
@@ -36,11 +35,11 @@ class Fleet:
     """``servers``: those that run, by name. A server started again under its name has the same address and id.
 
     Args:
-        peered: give every server the peer proxy.
+        directory: of certificates, which all share, and kubeconfigs. ``peered``: give every server the peer proxy.
     """
 
-    def __init__(self, store: SharedStore, files: FleetFiles, *, peered: bool) -> None:
-        self.store, self.files, self.peered = store, files, peered
+    def __init__(self, store: SharedStore, directory: Path, *, peered: bool) -> None:
+        self.store, self.directory, self.peered = store, directory, peered
         self.servers: dict[str, Plane] = {}
         self._stacks: dict[str, AsyncExitStack] = {}
         self._ports: dict[str, int] = {}
@@ -54,19 +53,13 @@ class Fleet:
         """
         if name in self.servers:
             raise ValueError(f"server {name!r} runs already; running: {', '.join(self.servers)}")
-        directory = self.files.directory / name
+        directory = self.directory / name
         directory.mkdir(exist_ok=True)
-        config = plane_config(directory, cert_dir=self.files.certs)
+        config = plane_config(directory, cert_dir=self.directory / "certs")
         config.open_store, config.port = self.store.open, self._ports.get(name, 0)
-        config.front_proxy_ca_file = str(self.files.proxy_ca)
-        config.aggregation = replace(
-            config.aggregation,
-            proxy_cert_file=str(self.files.proxy_cert),
-            proxy_key_file=str(self.files.proxy_key),
-        )
         configure(config)
         if self.peered:
-            add_peer_proxy(config, self.files.peer_options())
+            add_peer_proxy(config, PeerProxyOptions(enabled=True, whole_discovery=True))
         stack = AsyncExitStack()
         plane = await stack.enter_async_context(plane_of(config))
         self._stacks[name], self.servers[name], self._ports[name] = stack, plane, plane.running.port
@@ -172,7 +165,7 @@ async def fleet(
         if directory is None:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="controlplane-")))
         store = await stack.enter_async_context(shared_store())
-        made = Fleet(store, FleetFiles.make(directory), peered=peered)
+        made = Fleet(store, directory, peered=peered)
         stack.push_async_callback(made.close)
         for name, configure in versions.items():
             await made.start(name, configure)

@@ -49,6 +49,9 @@ async def served(
     config.encryption_config_file, config.encryption_reload = str(file), True
     configure(config)
     async with plane_of(config) as plane:
+        lease = plane.control_plane.presence.lease
+        assert lease is not None
+        await lease.written()
         body = json.dumps({"metadata": {"name": "s"}, "data": {"a": "MQ=="}}).encode()
         assert (await plane.client().request("POST", SECRETS, body=body)).status == 201
         yield plane, file

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.apimachinery.codec.json import loads
-from controlplane.apimachinery.codec.objects import decode_metadata, encode_stored, splice_revision, strip_revision
+from controlplane.apimachinery.codec.objects import (
+    decode_metadata,
+    encode_revised,
+    encode_stored,
+    splice_revision,
+    strip_revision,
+)
 from controlplane.apimachinery.identity import GVK, Obj
 
 CONFIGMAP = GVK("", "v1", "ConfigMap")
@@ -118,3 +124,15 @@ def test_metadata_is_decoded_alone(metadata: Obj, native: bool, size: int) -> No
     encoded = splice_revision(encode_stored(obj, GVK("g", "v1", "K"), native=native), 7)
     assert encoded is not None
     assert decode_metadata(encoded) == loads(encoded)["metadata"]
+
+
+def test_the_revision_is_set_beside_a_field_of_its_name() -> None:
+    """An event's involved object has one; served in another group's form it is encoded anew (issue 10)."""
+    event = {"metadata": {"name": "a"}, "regarding": {"resourceVersion": "7"}}
+    encoded = encode_revised(event, GVK("events.k8s.io", "v1", "Event"), 8)
+    assert loads(encoded) == {
+        "kind": "Event",
+        "apiVersion": "events.k8s.io/v1",
+        "metadata": {"name": "a", "resourceVersion": "8"},
+        "regarding": {"resourceVersion": "7"},
+    }

@@ -13,7 +13,7 @@ from tests.unit.apiserver.plane import Plane, running_plane
 CORE = "/api/v1/namespaces/ns/events"
 NEW = "/apis/events.k8s.io/v1/namespaces/ns/events"
 MERGE = {"Content-Type": "application/merge-patch+json"}
-INVOLVED = {"kind": "ConfigMap", "namespace": "ns", "name": "x"}
+INVOLVED = {"kind": "ConfigMap", "namespace": "ns", "name": "x", "resourceVersion": "5"}
 COMPLETE = {
     "eventTime": "2020-01-01T00:00:00.000000Z",
     "reportingController": "x.io/c",

@@ -2,70 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from controlplane.apimachinery.identity import Key
-from controlplane.base.clock import SystemClock
 from controlplane.storage.api import CONSISTENT, Storage
 from controlplane.storage.cache import Mirror
 from controlplane.storage.cache.entry import Entry
-from controlplane.storage.cache.ring import Change
-from controlplane.storage.encryption.encryption import Encryption, NotYet
+from controlplane.storage.encryption.encryption import NotYet
 from controlplane.storage.errors import Unreadable, UnreadableList
-from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import open_kv
 from tests.aio import run
-from tests.encrypted import IDENTITY, decrypted, keys, new_secret, rule, write_config
-from tests.mirrors import CONFIGMAPS, EVERYTHING, configmap, opened, remove, set_data
+from tests.encrypted import IDENTITY, Told, decrypted, encrypted, keys, new_secret, rule, stored, write_config
+from tests.mirrors import EVERYTHING, configmap, opened, remove, set_data
 
 A, B = Key("default", "a"), Key("default", "b")
 PLAIN = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default"},"data":{"k":"v"}}'
 KINDS = ["aescbc", "aesgcm", "secretbox"]
 
 
-@asynccontextmanager
-async def encrypted(file: Path, kv: KV) -> AsyncIterator[tuple[Mirror, Storage, Encryption]]:
-    """A mirror of ``kv`` that is encrypted as the file says."""
-    in_force: list[str] = []
-    encryption = Encryption(str(file), reload=True, server_id="", clock=SystemClock(), in_force=in_force.append)
-    await encryption.start()
-    assert in_force == [encryption.digest]
-    try:
-        async with opened(kv=kv, transformer=encryption) as (mirror, storage):
-            yield mirror, storage, encryption
-    finally:
-        await encryption.close()
-
-
-async def stored(mirror: Mirror, storage: Storage, key: Key) -> bytes:
-    (kv,) = (await mirror.kv.range(storage.store_key(key), b"")).items
-    return kv.value
-
-
 def kept(mirror: Mirror, storage: Storage) -> Entry:
     """What the mirror has of ``A``."""
     (entry,) = mirror.scan(storage.store_key(A))
     return entry
-
-
-class Told:
-    """An observer that is told that everything may have changed."""
-
-    def __init__(self) -> None:
-        self.again = asyncio.Event()
-
-    def changed(self, change: Change) -> None: ...
-
-    def step(self) -> None: ...
-
-    def replaced(self) -> None:
-        self.again.set()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -191,8 +152,7 @@ def test_a_key_that_comes_by_a_reload_makes_readable_what_was_not(tmp_path: Path
             with pytest.raises(Unreadable):
                 await storage.get(A, CONSISTENT)
             write_config(file, rule(keys("aesgcm", two=new_secret(), one=secret)))
-            mirror.observe(CONFIGMAPS, told := Told())
-            told.again.clear()
+            told = Told(mirror)
             await encryption.reload()
             await told.again.wait()
             assert mirror.image.collections.all()[0].poisoned == 0

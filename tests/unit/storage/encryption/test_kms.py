@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 
@@ -14,18 +13,15 @@ import pytest
 
 from controlplane.apimachinery.identity import Key
 from controlplane.base.clock import SystemClock
-from controlplane.storage.api import CONSISTENT, Storage
-from controlplane.storage.cache import Mirror
-from controlplane.storage.cache.ring import Change
+from controlplane.storage.api import CONSISTENT
 from controlplane.storage.encryption.encryption import Encryption, NotYet
 from controlplane.storage.encryption.kms import datakeys, provider
 from controlplane.storage.errors import EncryptionFailed, Unreadable
-from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import open_kv
 from tests.aio import run
-from tests.encrypted import IDENTITY, rule, write_config
+from tests.encrypted import IDENTITY, Told, encrypted, rule, stored, write_config
 from tests.kms_plugin import KMSPlugin, message, unsealed
-from tests.mirrors import CONFIGMAPS, configmap, opened, set_data, watching
+from tests.mirrors import configmap, opened, set_data, watching
 
 A, B = Key("default", "a"), Key("default", "b")
 PLAIN = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default"},"data":{"k":"v"}}'
@@ -53,43 +49,11 @@ def kms(plugin: KMSPlugin, name: str = "vault", timeout: str = "2s") -> dict[str
     return {"kms": {"apiVersion": "v2", "name": name, "endpoint": plugin.endpoint, "timeout": timeout}}
 
 
-@asynccontextmanager
-async def encrypted(file: Path, kv: KV) -> AsyncIterator[tuple[Mirror, Storage, Encryption]]:
-    encryption = Encryption(str(file), reload=True, server_id="", clock=SystemClock(), in_force=lambda _: None)
-    await encryption.start()
-    try:
-        async with opened(kv=kv, transformer=encryption) as (mirror, storage):
-            yield mirror, storage, encryption
-    finally:
-        await encryption.close()
-
-
-async def stored(mirror: Mirror, storage: Storage, key: Key) -> bytes:
-    (kv,) = (await mirror.kv.range(storage.store_key(key), b"")).items
-    return kv.value
-
-
 async def until(true: Callable[[], bool]) -> None:
     """Wait for what a status poll brings."""
     async with asyncio.timeout(10):
         while not true():  # noqa: ASYNC110  # the plugin is polled, and tells nobody
             await asyncio.sleep(0.005)
-
-
-class Told:
-    """An observer that is told that everything may have changed."""
-
-    def __init__(self, mirror: Mirror) -> None:
-        self.again = asyncio.Event()
-        mirror.observe(CONFIGMAPS, self)
-        self.again.clear()
-
-    def changed(self, change: Change) -> None: ...
-
-    def step(self) -> None: ...
-
-    def replaced(self) -> None:
-        self.again.set()
 
 
 def test_what_is_stored_is_the_published_format_and_the_plugin_is_asked_once(plugin: KMSPlugin, file: Path) -> None:
