@@ -149,7 +149,8 @@ class Connection(asyncio.Protocol):
         """
         assert self._transport is not None
         self._is_head = is_head
-        head = self._head = asyncio.get_running_loop().create_future()
+        head: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._head = head
         self._transport.write(request)
         try:
             return await head
