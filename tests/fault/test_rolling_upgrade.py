@@ -72,6 +72,7 @@ class Processes:
 
 
 @pytest.mark.etcd
+@pytest.mark.timeout(420 if LONG else 180)
 def test_clients_see_retriable_errors_only_and_informers_lose_nothing(tmp_path: Path) -> None:
     async def main() -> None:
         async with AsyncExitStack() as stack:
@@ -89,4 +90,4 @@ def test_clients_see_retriable_errors_only_and_informers_lose_nothing(tmp_path: 
             load.check()
             print(load.summary())
 
-    run(main(), seconds=110)
+    run(main(), seconds=400 if LONG else 170)
