@@ -31,9 +31,12 @@ def identity_of(config: CompletedConfig, port: int) -> ServerIdentity:
     )
 
 
+_LEASE_NEEDS = frozenset({("coordination.k8s.io", "leases"), ("", "namespaces")})
+
+
 def keeps_lease(config: CompletedConfig) -> bool:
-    """Whether there are leases to keep one in."""
-    return any(resource.gr == ("coordination.k8s.io", "leases") for resource in config.resources)
+    """Whether the server has an identity lease: it is wanted, and there are leases, in namespaces."""
+    return config.identity.lease and _LEASE_NEEDS.issubset({tuple(resource.gr) for resource in config.resources})
 
 
 def _reachable(host: str) -> str:

@@ -20,6 +20,9 @@ from controlplane.storagemigration.following import ask, follow
 
 __all__ = ["MigrateOptions", "migrate_command"]
 
+INTERRUPTED = 130
+"""Exit status of what SIGINT has ended, by convention."""
+
 USAGE = """\
 migrate RESOURCE [flags]     write all objects of a resource anew, in the version and under the key in which they would
                              be stored now, and show how far that is; status 1 if it fails. RESOURCE is a plural (with
@@ -47,6 +50,9 @@ def migrate_command(argv: Sequence[str], *, program: str) -> int:
         return REFUSED
     try:
         return asyncio.run(_migrate(options, name))
+    except KeyboardInterrupt:
+        print(f"{program}: the migration goes on; kubectl get storageversionmigrations shows it", file=sys.stderr)  # noqa: T201
+        return INTERRUPTED
     except (NoSuchResource, APIError, ClientError) as error:
         print(f"{program}: {error}", file=sys.stderr)  # noqa: T201
         return UNUSABLE

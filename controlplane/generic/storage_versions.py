@@ -22,6 +22,7 @@ from controlplane.controllers.core import NAMESPACES
 from controlplane.controllers.storage_versions import StorageVersionReports
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.controllers import SERVER_USER
+from controlplane.generic.identity import keeps_lease
 
 __all__ = ["REPORTS_HOOK", "ReportsHook", "StorageForms", "reports_of", "storage_forms"]
 
@@ -63,7 +64,7 @@ def reports_of(config: CompletedConfig, server: ServerIdentity) -> StorageVersio
     """What the server will report; None where storage versions are not served, or it has no identity lease to be known
     by."""
     served = {resource.gr for resource in config.resources}
-    if STORAGE_VERSIONS.gr not in served or not config.identity.lease:
+    if STORAGE_VERSIONS.gr not in served or not keeps_lease(config):
         return None
     found = storage_forms(config)
     return StorageVersionReports(server.id, found.forms, alike=found.alike, clock=config.clock)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from controlplane.apimachinery.codec.protobuf.envelope import open_envelope
 from controlplane.apimachinery.codec.protobuf.wire import MalformedProtobuf
 from controlplane.apimachinery.identity import GroupResource, GroupVersion
-from controlplane.storage.cache.entry import Origin
+from controlplane.storage.cache.entry import Entry, Origin
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.cache.slices import Slices
@@ -23,6 +23,9 @@ from controlplane.storage.transform import ENCRYPTED, Transformer
 __all__ = ["Census", "Form", "count_mirror", "count_store"]
 
 _BOOKKEEPING = b"controlplane/"
+_NOBODY = ("", "")
+_CHUNK = 500
+"""Entries counted before a look at the clock: half a millisecond at most."""
 _PAGE = 1000
 _PROTOBUF = b"k8s\x00"
 
@@ -48,27 +51,17 @@ class _Counts:
 
     def __init__(self, intake: Intake, root: bytes) -> None:
         self._intake, self._root = intake, len(root)
-        self._known: dict[tuple[tuple[str, str], Origin], Form] = {}
         self.forms: dict[GroupResource, Counter[Form]] = {}
 
-    def add(self, key: bytes, value: bytes, origin: Origin, name: tuple[str, str]) -> None:
-        """Count an object. ``value``: as stored, where it cannot be read; ``name``: group and resource, both ``""`` if
-        nobody serves it."""
-        if name[1]:
-            form = self._known.get((name, origin))
-            if form is None:
-                form = self._form(key, value, origin)
-                if not origin.poison:
-                    self._known[name, origin] = form
-        elif key.startswith(_BOOKKEEPING, self._root):
-            return
-        else:
-            form = self._form(key, value, origin)
+    def add(self, key: bytes, value: bytes, origin: Origin, name: tuple[str, str], objects: int = 1) -> None:
+        """Count objects that came from one place. ``value``: as stored, where it cannot be read; ``name``: group and
+        resource, both ``""`` if nobody serves them."""
+        form = self._form(key, value, origin)
+        if not name[1]:
+            if key.startswith(_BOOKKEEPING, self._root):
+                return
             name = self._guessed(key, form.api_version)
-        counts = self.forms.get(GroupResource(*name))
-        if counts is None:
-            counts = self.forms[GroupResource(*name)] = Counter()
-        counts[form] += 1
+        self.forms.setdefault(GroupResource(*name), Counter())[form] += objects
 
     def _form(self, key: bytes, value: bytes, origin: Origin) -> Form:
         if origin.poison:
@@ -86,17 +79,39 @@ class _Counts:
 async def count_mirror(mirror: Mirror, gr: GroupResource | None = None) -> Census:
     """Count what a mirror holds, in slices; of one resource if it is named (and served). Does not ask the store: wait
     for ``mirror.fresh(None)`` before, to count all that was acknowledged."""
-    image = mirror.image
-    scopes = [mirror.prefix]
-    if gr is not None:
-        scopes = [collection.prefix for collection in image.collections.all() if collection.name == gr]
-    revision, counts, slices = image.revision, _Counts(mirror.intake, mirror.prefix), Slices()
-    entries = [entry for scope in scopes for entry in mirror.scan(scope)]
-    for entry in entries:
-        counts.add(entry.key, entry.data, mirror.intake.look(entry), image.collections.name_of(entry.key))
-        if slices.due():
-            await slices.rest()
+    intake, revision, slices = mirror.intake, mirror.revision, Slices()
+    counts = _Counts(intake, mirror.prefix)
+    for name, entries in _parts(mirror, gr):
+        alike: dict[Origin, int] = {}
+        for start in range(0, len(entries), _CHUNK):
+            for entry in entries[start : start + _CHUNK]:
+                origin = entry.origin
+                if origin.unread:
+                    origin = intake.look(entry)
+                if origin.poison or not name[1]:
+                    counts.add(entry.key, entry.data, origin, name)
+                else:
+                    alike[origin] = alike.get(origin, 0) + 1
+            if slices.due():
+                await slices.rest()
+        for origin, objects in alike.items():
+            counts.add(entries[0].key, b"", origin, name, objects)
     return Census(revision, counts.forms)
+
+
+def _parts(mirror: Mirror, gr: GroupResource | None) -> list[tuple[tuple[str, str], list[Entry]]]:
+    """All entries of one moment, by the resource that they are of; what is between resources is nobody's."""
+    index, at = mirror.image.index, mirror.prefix
+    parts: list[tuple[tuple[str, str], list[Entry]]] = []
+    for collection in sorted(mirror.image.collections.all(), key=lambda one: one.prefix):
+        if gr is None:
+            parts.append((_NOBODY, index.scan(at, collection.prefix)))
+            at = collection.end
+        if gr in (None, collection.name):
+            parts.append((collection.name, index.scan(collection.prefix, collection.end)))
+    if gr is None:
+        parts.append((_NOBODY, index.scan(at, prefix_end(mirror.prefix))))
+    return parts
 
 
 async def count_store(

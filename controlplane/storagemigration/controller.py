@@ -114,7 +114,11 @@ class StorageVersionMigrator:
             return None
         try:
             migration = running[0] if running else await self._promote(waiting[0])
-            return await self._advance(migration)
+            try:
+                return await self._advance(migration)
+            except (APIError, ClientError) as error:
+                await self._tell(migration, f"trying again after: {error}")
+                raise
         except _Gone:
             log.info("a storage migration was deleted while it ran", resource=str(gr))
             return Result(_ASK_AGAIN_SECONDS)
@@ -188,10 +192,20 @@ class StorageVersionMigrator:
                 raise _Gone
             if self._clock.monotonic() - shown_at >= _SHOWN_EVERY_SECONDS:
                 shown_at = self._clock.monotonic()
-                message = f"The migration is running: {progress.text()}"
-                await self._set(known, RUNNING, "True", "MigrationRunning", message)
+                await self._tell(known, progress.text())
 
         return show
+
+    async def _tell(self, migration: Obj, how_far: str) -> None:
+        """Say in its condition how far it is, as long as it runs."""
+        message = f"The migration is running: {how_far}"
+
+        def told(latest: Obj) -> Obj:
+            if not is_running(latest):
+                return latest
+            return with_condition(latest, RUNNING, "True", "MigrationRunning", message, now="")
+
+        await self._change(migration, told)
 
     async def _end(self, migration: Obj, outcome: _Outcome) -> None:
         """Say how it has ended, in the status and in an event, then clean up: who sees it cleaned up finds both."""
@@ -257,8 +271,15 @@ def _unhandled(why: str) -> str:
 
 
 def _resources(old: Obj | None, new: Obj | None) -> tuple[GroupResource, ...]:
+    """What is to be looked at after a change; messages about progress, which are written here, ask for nothing."""
     obj = new if new is not None else old
-    return () if obj is None else (resource_of(obj),)
+    if obj is None or (old is not None and new is not None and _state(old) == _state(new)):
+        return ()
+    return (resource_of(obj),)
+
+
+def _state(migration: Obj) -> tuple[bool, bool, str]:
+    return is_running(migration), is_terminal(migration), revision_of(migration)
 
 
 def build(

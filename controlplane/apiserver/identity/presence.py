@@ -31,8 +31,9 @@ class Presence:
     ``record``: what is kept, None where it is not.
 
     Args:
-        records: followed until ``close``. config: what to write. ``keep_lease`` False: leases are not served.
-            ``shared``: other servers may be on the store; where none can be, there is no record.
+        records: followed until ``close``.
+        config: what to write. ``keep_lease``: whether there is to be a lease. ``shared``: other servers may be on the
+            store; where none can be, there is no record.
         ready: waits until the server is ready. ``lease_at_once``: do not wait for that with the lease.
     """
 
@@ -54,7 +55,7 @@ class Presence:
         self.server, self._ready, self._lease_at_once = server, ready, lease_at_once
         self.records = records
         self.lease = self.record = None
-        if config.lease and keep_lease:
+        if keep_lease:
             self.lease = IdentityLease(
                 client_as(user),
                 server,

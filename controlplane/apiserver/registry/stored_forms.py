@@ -19,7 +19,7 @@ from controlplane.storage.census import Census, Form, count_mirror
 __all__ = ["StoredForms", "UnknownForm", "report_of", "unknown_forms"]
 
 GOOD_FOR_SECONDS = 5.0
-"""How old metrics may be: a count is 50 ms of work at 100,000 objects, in slices."""
+"""How old metrics may be: a count is 25 ms of work at 100,000 objects, in slices."""
 
 
 class UnknownForm(NamedTuple):

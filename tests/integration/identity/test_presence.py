@@ -11,6 +11,7 @@ import pytest
 
 from controlplane.apimachinery.identity import Key
 from controlplane.apiserver.identity.record import PeerRecord
+from controlplane.client.resources import PatchType
 from controlplane.generic.config import Config
 from controlplane.testing.planes import Plane, running_plane
 from controlplane.testing.shared_store import shared_store
@@ -144,6 +145,34 @@ def test_a_server_started_again_takes_its_lease_from_what_was_left(certificates:
                 assert lease["spec"]["holderIdentity"] == plane.control_plane.presence.server.holder
                 assert "old" not in lease["metadata"]["annotations"]
                 await Objects(watching).of(LEASES).delete(Key("kube-system", "apiserver-again"))
+
+    run(main())
+
+
+def test_where_peers_go_is_not_what_users_write(certificates: Path) -> None:
+    """Not even whoever may write everything: no API has the records."""
+
+    async def main() -> None:
+        async with shared_store() as store, on_store(store, certificates) as first:
+            async with on_store(store, certificates) as second:
+                await present(first)
+                await present(second)
+                other = second.control_plane.presence.server
+                expected = first.control_plane.presence.records.peers[other.id]
+                address = {"kubernetes.io/peer-advertise-address": "10.66.66.66:443"}
+                patch = {"metadata": {"annotations": address}, "spec": {"holderIdentity": "somebody"}}
+                await Objects(first).of(LEASES).patch(Key("kube-system", other.id), patch, PatchType.MERGE)
+                for path in ("/api/v1/peerserverleases", "/api/v1/namespaces/default/endpoints"):
+                    assert (await first.client().request("POST", path, body=b"{}")).status == 404
+                assert first.control_plane.presence.records.peers[other.id] == expected
+                second.control_plane.config.identity.lease_annotations.set("example.org/again", "1")
+
+                async def is_mended() -> bool:
+                    lease = (await leases(first))[other.id]
+                    shown = lease["metadata"]["annotations"]["kubernetes.io/peer-advertise-address"]
+                    return (shown, lease["spec"]["holderIdentity"]) == (other.peer_address, other.holder)
+
+                await until(is_mended)
 
     run(main())
 

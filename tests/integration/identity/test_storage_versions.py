@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,6 +99,22 @@ def test_each_stored_resource_is_reported_once_when_the_server_is_ready(certific
             assert events["servedVersions"] == ["v1"]
             hooks = [check.name for check in plane.control_plane.server.hooks.checks()]
             assert "poststarthook/built-in-resources-storage-version-updater" in hooks
+
+    run(main())
+
+
+def test_servers_that_start_at_the_same_time_are_all_reported(certificates: Path) -> None:
+    async def main() -> None:
+        async with shared_store() as store, reporting(store, certificates) as first, AsyncExitStack() as stack:
+            others = [AsyncExitStack() for _ in range(2)]
+            for other in others:
+                stack.push_async_callback(other.aclose)
+            planes = await asyncio.gather(
+                *(other.enter_async_context(reporting(store, certificates)) for other in others)
+            )
+            ids = {own_id(plane) for plane in (first, *planes)}
+            for item in (await Objects(first).of(STORAGE_VERSIONS, namespaced=False).list()).items:
+                assert {one["apiServerID"] for one in item["status"]["storageVersions"]} == ids, meta.name(item)
 
     run(main())
 
