@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from multidict import CIMultiDict
 
@@ -25,12 +24,10 @@ from controlplane.apimachinery.user import UserInfo
 from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.base.values import dataclass
+from controlplane.client.forward.exchange import Answer
 from controlplane.client.forward.identity import identity_headers
 from controlplane.client.forward.transport import NotTrusted, Unanswered
 from controlplane.reconcile.controller import Result
-
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse
 
 __all__ = ["REFRESH_SECONDS", "RemoteDiscovery"]
 
@@ -149,7 +146,7 @@ class RemoteDiscovery:
                 raise FetchFailed(f"failed to download legacy discovery for {registration.path}: {answer.status}")
             return from_resource_list(registration.gv, await _read(answer))
 
-    async def _get(self, registration: Registration, path: str, headers: CIMultiDict[str]) -> ClientResponse:
+    async def _get(self, registration: Registration, path: str, headers: CIMultiDict[str]) -> Answer:
         backend = registration.backend
         assert backend is not None
         try:
@@ -164,15 +161,13 @@ def _is_aggregated(content_type: str) -> bool:
     return {"g=apidiscovery.k8s.io", "v=v2", "as=apigroupdiscoverylist"} <= parts
 
 
-async def _read(answer: ClientResponse) -> Obj:
-    from aiohttp import ClientError
-
+async def _read(answer: Answer) -> Obj:
     try:
         value = loads(await answer.read())
-    except (ClientError, OSError, MalformedJSON) as error:
-        raise FetchFailed(f"{answer.url}: {error}") from error
+    except (OSError, MalformedJSON) as error:
+        raise FetchFailed(f"an answer cannot be read: {error}") from error
     if not isinstance(value, dict):
-        raise FetchFailed(f"{answer.url}: not a JSON object")
+        raise FetchFailed("an answer is not a JSON object")
     return value
 
 

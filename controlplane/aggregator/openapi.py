@@ -106,8 +106,6 @@ class RemoteOpenAPI:
         Raises:
             _NoDocument.
         """
-        from aiohttp import ClientError
-
         backend = registration.backend
         assert backend is not None
         headers = identity_headers(_USER)
@@ -119,11 +117,9 @@ class RemoteOpenAPI:
                     return None
                 if answer.status != 200:
                     raise _NoDocument(f"failed to retrieve openAPI spec, http error: {answer.status}")
-                body = await answer.content.read(LIMIT_BYTES + 1) if answer.content_length else await answer.read()
-        except (NotResolved, NotTrusted, Unanswered, ClientError, OSError) as error:
+                body = await answer.read(limit_bytes=LIMIT_BYTES)
+        except (NotResolved, NotTrusted, Unanswered, OSError) as error:
             raise _NoDocument(str(error)) from error
-        if len(body) > LIMIT_BYTES:
-            raise _NoDocument(f"over {LIMIT_BYTES} bytes")
         return body
 
 

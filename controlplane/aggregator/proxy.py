@@ -70,7 +70,7 @@ class Proxy:
             self._unreachable(registration.name)
             return _refused(request, 503, "error trying to reach service: context deadline exceeded")
         if self._reject_redirects and 300 <= answer.status < 400 and answer.headers.get("Location"):
-            answer.release()
+            answer.close()
             return Response(502, _REDIRECTED.encode(), content_type="text/plain; charset=utf-8")
         return await passed_on(answer, method=request.method)
 

@@ -6,17 +6,14 @@ A backend's certificate is verified by the bundle that its API service gives, an
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING
 
 from multidict import CIMultiDict
 
 from controlplane.aggregator.registration import Backend
 from controlplane.base.clock import Clock
+from controlplane.client.forward.exchange import Answer
 from controlplane.client.forward.transport import ForwardTransport
 from controlplane.client.webhook import Endpoint, ServiceResolver
-
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse
 
 __all__ = ["BackendTransport", "NotResolved"]
 
@@ -61,7 +58,7 @@ class BackendTransport:
         *,
         headers: CIMultiDict[str],
         body: bytes = b"",
-    ) -> ClientResponse:
+    ) -> Answer:
         """See ``ForwardTransport.send``.
 
         Raises:

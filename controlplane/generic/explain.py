@@ -25,6 +25,8 @@ from controlplane.generic.config import CompletedConfig, Config, ConfigError, co
 from controlplane.generic.controller_options import controller_toggle
 from controlplane.generic.controllers import selected, served_resources, wanted
 from controlplane.generic.credentials import serves_accounts
+from controlplane.generic.feature_gates import gate_of, given_gate
+from controlplane.generic.identity import keeps_lease
 from controlplane.generic.options import GenericOptions, toggle_of
 from controlplane.generic.runtime_config import RuntimeConfig
 from controlplane.plugins.admission.api import AdmissionPlugin
@@ -50,12 +52,13 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """``authorization``: the modes, in order. ``settings``: the options that somebody has set, as ``--flag=value`` and
-    origin."""
+    """``identity``: how the server says that it is there. ``authorization``: the modes, in order. ``settings``: the
+    options that somebody has set, as ``--flag=value`` and origin."""
 
     resources: tuple[Decision, ...]
     controllers: tuple[Decision, ...]
     admission: tuple[Decision, ...]
+    identity: tuple[Decision, ...]
     authorization: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
 
@@ -66,6 +69,7 @@ class Explanation:
             ("resources", self.resources),
             ("controllers", self.controllers),
             ("admission plugins, in order", self.admission),
+            ("identity", self.identity),
         ):
             lines += [f"{title}:", *_table(decisions), ""]
         lines += [f"authorization modes: {', '.join(self.authorization) or 'none'}", ""]
@@ -88,6 +92,7 @@ def explain(loaded: Loaded[O], config: CompletedConfig) -> Explanation:
         resources=tuple(_resources(reasons, config)),
         controllers=tuple(_controllers(reasons, config)),
         admission=tuple(_admission(reasons, config)),
+        identity=tuple(_identity(reasons, config)),
         authorization=config.modes,
         settings=tuple(
             (f"--{s.option.flag}={_shown(s.value)}", s.origin) for s in loaded.settings() if s.origin != "default"
@@ -109,7 +114,11 @@ class _Reasons:
         if given is not None:
             return f"{given.origin}, {_shown(given.value)}"
         missing = self._derived.get(path)
-        return f"needs {missing}, which is off" if missing is not None else "by default"
+        if missing is not None:
+            return f"needs {missing}, which is off"
+        gate, gates = gate_of(path), self._loaded.given.get(("feature_gates",))
+        said = given_gate(self._loaded.options.feature_gates, gate) if gate is not None else None
+        return f"{gates.origin}, {gate}={_shown(said)}" if said is not None and gates is not None else "by default"
 
     def of_plugin(self, plugin: AdmissionPlugin) -> str:
         """As ``of``; where its own boolean says nothing, a list of plugins may."""
@@ -198,6 +207,16 @@ def _admission(reasons: _Reasons, config: CompletedConfig) -> Iterator[Decision]
     for name in dict.fromkeys((*present, *built_in)):
         why = reasons.of_plugin(built_in[name]) if name in built_in else "added by the program"
         yield Decision(name=name, on=name in present, what="", why=why)
+
+
+def _identity(reasons: _Reasons, config: CompletedConfig) -> Iterator[Decision]:
+    lease = keeps_lease(config)
+    what = "in kube-system" if lease else ""
+    yield Decision(name="lease", on=lease, what=what, why=reasons.of("identity.lease"))
+    why, record = reasons.of("identity.peer_record"), config.identity.peer_record
+    if record and config.store.startswith(_EMBEDDED):
+        record, why = False, "no other server can be on this store"
+    yield Decision(name="peer record", on=record, what="in the store" if record else "", why=why)
 
 
 def _shown(value: object) -> str:

@@ -80,8 +80,6 @@ class PeerDocuments:
         Raises:
             AskFailed.
         """
-        from aiohttp import ClientError
-
         headers = identity_headers(_USER)
         headers["Accept"], headers[PEER_PROXIED] = accept, "true"
         try:
@@ -95,14 +93,10 @@ class PeerDocuments:
                     raise AskFailed(f"{path}: 401 Unauthorized", NOT_BELIEVED)
                 if answer.status != 200:
                     raise AskFailed(f"{path}: {answer.status}")
-                body = bytearray()
-                async for piece in answer.content.iter_any():
-                    body += piece
-                    if len(body) > LIMIT_BYTES:
-                        raise AskFailed(f"{path}: over {LIMIT_BYTES} bytes")
-        except (Unanswered, NotTrusted, ClientError, OSError) as error:
+                body = await answer.read(limit_bytes=LIMIT_BYTES)
+        except (Unanswered, NotTrusted, OSError) as error:
             raise await self._failure(peer, str(error)) from error
-        return bytes(body)
+        return body
 
     async def _failure(self, peer: Peer, why: str) -> AskFailed:
         """What a request that failed for ``why`` really failed for."""

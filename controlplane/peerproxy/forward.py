@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from multidict import CIMultiDict
 
@@ -23,7 +23,8 @@ from controlplane.apimachinery.status import service_unavailable, too_many_reque
 from controlplane.apiserver.registry.peers import Peer
 from controlplane.base import logs
 from controlplane.client.forward.answers import answer_headers, copy_until_gone, passed_on
-from controlplane.client.forward.identity import PEER_PROXIED, forwarded_headers
+from controlplane.client.forward.exchange import Answer
+from controlplane.client.forward.identity import forwarded_headers
 from controlplane.client.forward.transport import ForwardTransport, NotTrusted, Unanswered, target_of
 from controlplane.client.forward.upgrade import BadUpgrade, asks_for_upgrade, upgrade
 from controlplane.client.request import Request, Response, Sink, StreamResponse, UpgradeResponse
@@ -32,9 +33,6 @@ from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.events import WholeEvents
 from controlplane.peerproxy.metrics import IN_FLIGHT, PROXY_ERRORS, PROXY_TRANSPORT, REFUSED, REROUTED, gvr_labels
 from controlplane.peerproxy.trust import NOT_BELIEVED, PeerTrust, remedy_of
-
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse
 
 __all__ = ["CONNECT_SECONDS", "RETRY_SECONDS", "Forwarder"]
 
@@ -85,10 +83,7 @@ class Forwarder:
         return response
 
     async def _answer(self, peer: Peer, request: Request) -> Response:
-        from aiohttp import ClientError
-
-        target, headers = target_of(request.path, request.query_string), forwarded_headers(request)
-        headers[PEER_PROXIED] = "true"
+        target, headers = target_of(request.path, request.query_string), forwarded_headers(request, to_peer=True)
         endpoint = Endpoint(peer.host, peer.port)
         try:
             if asks_for_upgrade(request.headers):
@@ -97,12 +92,12 @@ class Forwarder:
                 self._trust.current, endpoint, request.method, target, headers=headers, body=await request.body()
             )
             if answer.status == HTTPStatus.UNAUTHORIZED:
-                answer.release()
+                answer.close()
                 self._fail(peer, request, "it answered 401 Unauthorized", NOT_BELIEVED)
             if request.info.verb == "watch" and answer.status == HTTPStatus.OK:
                 return _watch(answer)
             return await passed_on(answer, method=request.method)
-        except (Unanswered, NotTrusted, BadUpgrade, ClientError, OSError) as error:
+        except (Unanswered, NotTrusted, BadUpgrade, OSError) as error:
             self._fail(peer, request, str(error) or "it broke off its answer", remedy_of(str(error)))
 
     async def _upgraded(self, endpoint: Endpoint, request: Request, target: str, headers: CIMultiDict[str]) -> Response:
@@ -163,17 +158,15 @@ class Forwarder:
             self._streams[id_] -= 1
 
 
-def _watch(answer: ClientResponse) -> StreamResponse:
+def _watch(answer: Answer) -> StreamResponse:
     """A watch, which ends after a whole event, however it ends."""
     content_type = answer.headers.get("Content-Type", "")
     is_text = "protobuf" not in content_type
 
     async def run(sink: Sink) -> None:
-        from aiohttp import ClientError
-
         try:
             await copy_until_gone(answer, sink, cut=WholeEvents(is_text=is_text).feed)
-        except (ClientError, OSError) as error:  # the client resumes it, as it would after this server's own end
+        except OSError as error:  # the client resumes it, as it would after this server's own end
             log.debug("a peer broke off a watch", error=error)
 
     return StreamResponse(run, content_type=content_type, headers=answer_headers(answer), is_text=is_text)

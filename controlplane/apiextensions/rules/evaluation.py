@@ -17,7 +17,7 @@ from controlplane.apiextensions.rules.metrics import EVALUATION_SECONDS
 from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.correlation import ABSENT, old_item, unchanged
-from controlplane.apimachinery.schema.nodes import Node
+from controlplane.apimachinery.schema.nodes import TYPE_FIELDS, Node
 from controlplane.apimachinery.schema.rules.declarations import Declared, declare
 from controlplane.apimachinery.schema.rules.readers import reader
 from controlplane.apimachinery.validation.field import (
@@ -234,6 +234,10 @@ class _Place:
             self._unchanged = within or unchanged(self.node.node, self.value, self.old)
         return self._unchanged
 
+    def never_unchanged(self) -> None:
+        """It may not go on breaking rules."""
+        self._unchanged = False
+
 
 class _Run:
     """One object's evaluation. ``keep_old``: what has not changed may go on breaking rules."""
@@ -268,7 +272,10 @@ class _Run:
                 path = f"{place.path}[{name}]"
                 if name in node.node.properties:
                     path = f"{place.path}.{name}" if place.path else name
-                self.value(_Place(place, below, path, item, before))
+                inner = _Place(place, below, path, item, before)
+                if place.parent is None and name in TYPE_FIELDS:
+                    inner.never_unchanged()  # both objects are of this type now, whatever they were
+                self.value(inner)
 
     def _rule(self, rule: Rule, place: _Place) -> None:
         node, path, value, old = place.node, place.path or "<nil>", place.value, place.old

@@ -43,7 +43,7 @@ def dumps(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError as e:
-        raise _encoding_error(e) from e
+        return _dumps_long(value, 0, e)
 
 
 def dumps_sorted(value: Any) -> bytes:
@@ -51,7 +51,7 @@ def dumps_sorted(value: Any) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as e:
-        raise _encoding_error(e) from e
+        return _dumps_long(value, orjson.OPT_SORT_KEYS, e)
 
 
 def loads(text: bytes | str) -> Any:
@@ -76,6 +76,26 @@ def loads(text: bytes | str) -> Any:
         brackets = text.count(b"{") + text.count(b"[")
     if brackets > MAX_DEPTH:  # cannot be deeper than it has brackets; only then is the real depth worth knowing
         dumps(value)
+    return value
+
+
+def _dumps_long(value: Any, option: int, error: orjson.JSONEncodeError) -> bytes:
+    """Encode what could not be because of its integers, which orjson writes up to 64 bits."""
+    if "64-bit" not in str(error):
+        raise _encoding_error(error) from error
+    try:
+        return orjson.dumps(_with_long_integers(value), option=option)
+    except orjson.JSONEncodeError as e:
+        raise _encoding_error(e) from e
+
+
+def _with_long_integers(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _with_long_integers(item) for key, item in value.items()}
+    if type(value) is list:
+        return [_with_long_integers(item) for item in value]
+    if type(value) is int and not -(2**63) <= value < 2**64:
+        return orjson.Fragment(str(value).encode())
     return value
 
 

@@ -73,7 +73,7 @@ def encode_stored(obj: Obj, gvk: GVK, *, native: bool = True) -> bytes:
 def decode_metadata(encoded: bytes) -> Obj:
     """The metadata of an object whose JSON has been checked. Nothing else of a large one is decoded."""
     at = _metadata_start(encoded) if len(encoded) >= _LARGE_BYTES else 0
-    obj = _PARSER.raw_decode(encoded.decode(), at - 1)[0] if at else loads(encoded).get("metadata") or {}
+    obj = _PARSER.raw_decode(encoded[at - 1 :].decode())[0] if at else loads(encoded).get("metadata") or {}
     made: Obj = obj
     return made
 

@@ -153,9 +153,10 @@ def _add_number(body: _Body, node: Node, type_name: str) -> None:
     """Plain bounds of integers here, everything else as it is explained."""
     schema = node.schema
     limits = (schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf"))
+    is_integer = type_name == "integer"
+    if is_integer and (schema.get("type") == "integer" or schema.get("x-kubernetes-int-or-string")):
+        body.condition("low <= x <= high", low=-(2**63), high=2**63 - 1)
     if not any(schema.get(keyword) is not None for keyword in _NUMBER_KEYWORDS):
-        if type_name == "integer" and schema.get("type") == "integer":
-            body.condition("low <= x <= high", low=-(2**63), high=2**63 - 1)
         return
     if schema.get("type") != "integer" or any(type(limit) not in (int, type(None)) for limit in limits):
         numeric = Node({key: value for key, value in schema.items() if key in _NUMERIC})

@@ -29,16 +29,21 @@ from controlplane.apimachinery.validation.field import FieldError
 __all__ = ["CustomSchema"]
 
 
-_LONG_NUMBER = re.compile(rb"[:,\[]-?[0-9]{19,}[,}\]]")
+_LONG_NUMBER = re.compile(rb"[:,\[]-?(?:[0-9]{19,}|[0-9.]+e\+(?:18|19|20))[,}\]]")
 _INT64 = 2**63
+_EXPONENT = 1e21
+"""From here on Go writes numbers with an exponent."""
 
 
 def _round_numbers(value: Any) -> Any:
-    """Integers over 64 bits become what floats make of them, in place: so Go reads them where no type is known."""
+    """Integers over 64 bits become what floats make of them, in place: so Go reads them where no type is known. They
+    and floats as large are integers of Python, since Go writes them so; whoever judges them takes them for floats."""
     if type(value) is dict or type(value) is list:
         for key, item in value.items() if type(value) is dict else enumerate(value):
             value[key] = _round_numbers(item)
-    elif type(value) is int and not -_INT64 <= value < _INT64:
+    elif (type(value) is int and value == -_INT64) or type(value) not in (int, float):
+        return value
+    elif _INT64 <= abs(value) < _EXPONENT:
         return int(Decimal(repr(float(value))))
     return value
 

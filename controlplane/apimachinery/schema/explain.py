@@ -76,6 +76,9 @@ class _At(NamedTuple):
     old: Any
 
 
+_INT64 = 2**63
+
+
 def explain(node: Node, value: Any, *, prefix: str = "", old: Any = ABSENT) -> list[FieldError]:
     """All that is wrong with a value; none if nothing is.
 
@@ -119,6 +122,8 @@ def _validate(node: Node, value: Any, at: _At) -> Outcome:
         _enum(schema, value, at.path, outcome)
         return outcome
     kind = type(value)
+    if kind is int and not -_INT64 <= value < _INT64:
+        kind, value = float, float(value)
     if _types(schema) or effective_format(schema):
         outcome.merge(_type(schema, value, at.path))
         outcome.matches += 1

@@ -11,9 +11,10 @@ from typing import Any
 
 from controlplane.apimachinery.identity import Obj
 
-__all__ = ["META_FIELDS", "Node"]
+__all__ = ["META_FIELDS", "TYPE_FIELDS", "Node"]
 
-META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
+TYPE_FIELDS = frozenset({"apiVersion", "kind"})
+META_FIELDS = TYPE_FIELDS | {"metadata"}
 """Fields that every resource has, whether its schema names them or not."""
 
 _NONE: Mapping[str, Obj] = {}

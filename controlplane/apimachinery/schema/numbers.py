@@ -44,7 +44,7 @@ def explain_number(schema: dict[str, Any], value: float, path: str) -> Iterator[
         fits = _in_range(most, type_name, format_name)
         if not fits:
             yield _out_of_range("Maximum boundary", type_name, format_name, path)
-        bound = int(most) if fits and type(value) is int else most
+        bound = int(most) if fits and type(value) is int else float(most)
         exclusive = bool(schema.get("exclusiveMaximum"))
         if value > bound or (exclusive and value == bound):
             words = "less than" if exclusive else "less than or equal to"
@@ -53,7 +53,7 @@ def explain_number(schema: dict[str, Any], value: float, path: str) -> Iterator[
         fits = _in_range(least, type_name, format_name)
         if not fits:
             yield _out_of_range("Minimum boundary", type_name, format_name, path)
-        bound = int(least) if fits and type(value) is int else least
+        bound = int(least) if fits and type(value) is int else float(least)
         exclusive = bool(schema.get("exclusiveMinimum"))
         if value < bound or (exclusive and value == bound):
             words = "greater than" if exclusive else "greater than or equal to"
@@ -87,6 +87,7 @@ def _multiple(value: float, factor: float, path: str, *, native: bool) -> Iterat
         elif value % factor:
             yield Problem("", path, value, f"{path} in body should be a multiple of {go_value(factor)}")
         return
+    factor = float(factor)
     if factor <= 0:
         yield Problem("", path, factor, f"factor MultipleOf declared for {path} must be positive: {go_value(factor)}")
     elif not is_integral(1 / factor * value if factor < 1 else value / factor):

@@ -58,7 +58,7 @@ class _Place:
 
 
 def _new_object(value: Any) -> Any:
-    return {**value, "apiVersion": "validation/v1", "kind": "Validation"} if isinstance(value, dict) else value
+    return {"apiVersion": "validation/v1", "kind": "Validation", **value} if isinstance(value, dict) else value
 
 
 def default_errors(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import orjson
@@ -103,18 +104,17 @@ _NEEDS_ESCAPES = re.compile("[<>&\u2028\u2029]")
 
 
 def go_number(value: float) -> str:
-    """A number as Go prints it with %v: the shortest text, with an exponent below 1e-4 and from 1e21 on."""
+    """A number as Go prints it with %v: the shortest text; a float below 1e-4 or from 1e6 on has an exponent."""
     if isinstance(value, int):
         return str(value)
     if value == 0:
         return "-0" if str(value)[0] == "-" else "0"
-    if not 1e-4 <= abs(value) < 1e21:
-        digits, exponent = f"{value!r}e".split("e")[:2] if "e" in repr(value) else f"{value:e}".split("e")
-        return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}e{exponent}"
-    text = repr(value)
-    if "e" in text:  # Python changes to exponents at 1e16
-        return str(int(value))
-    return text.removesuffix(".0")
+    if 1e-4 <= abs(value) < 1e6:
+        return repr(value).removesuffix(".0")
+    number = Decimal(repr(value))
+    digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
+    mantissa = f"{digits[0]}.{digits[1:]}" if len(digits) > 1 else digits
+    return f"{'-' if value < 0 else ''}{mantissa}e{number.adjusted():+03d}"
 
 
 def go_value(value: Any) -> str:

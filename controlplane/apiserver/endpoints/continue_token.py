@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.status import APIError, bad_request
-from controlplane.apimachinery.validation.field import go_number
 
 __all__ = ["LATEST", "Continue", "decode", "encode"]
 
@@ -87,7 +86,7 @@ def _mistyped(token: Any) -> str:
     for field, value in token.items():
         wanted = _TYPES.get(field)
         if wanted is not None and value is not None and type(value) is not wanted[0]:
-            kind = f"number {go_number(value)}" if type(value) is float and wanted[0] is int else json_kind(value)
+            kind = f"number {value!r}" if type(value) is float and wanted[0] is int else json_kind(value)
             return f"{kind} into Go struct field continueToken.{field} of type {wanted[1]}"
     return ""
 

@@ -296,5 +296,5 @@ def _typed(body: Obj, name: str, kind: type[_T], *, within: str = "DeleteOptions
 
 
 def _wrong_type(value: object, field_name: str, wanted: str) -> APIError:
-    given = f"number {field.go_number(value)}" if isinstance(value, float) and wanted == "int64" else json_kind(value)
+    given = f"number {value!r}" if isinstance(value, float) and wanted == "int64" else json_kind(value)
     return bad_request(f"json: cannot unmarshal {given} into Go struct field {field_name} of type {wanted}")

@@ -31,8 +31,9 @@ class Presence:
     ``record``: what is kept, None where it is not.
 
     Args:
-        records: followed until ``close``. config: what to write. ``keep_lease``: whether there is to be a lease.
-            ``shared``: other servers may be on the store; where none can be, there is no record.
+        records: followed until ``close``.
+        config: what to write. ``keep_lease``: whether there is to be a lease. ``shared``: other servers may be on the
+            store; where none can be, there is no record.
         ready: waits until the server is ready. ``lease_at_once``: do not wait for that with the lease.
     """
 

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from controlplane.base.streams import Chunk
 from controlplane.base.tasks import TaskGroup
+from controlplane.client.forward.exchange import Answer
 from controlplane.client.request import Response, Sink, StreamResponse
-
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse
 
 __all__ = ["answer_headers", "copy_until_gone", "passed_on"]
 
@@ -32,7 +29,7 @@ _NOT_PASSED_ON = frozenset(
 """Headers of an answer that are made here, or are the connection's."""
 
 
-def answer_headers(answer: ClientResponse) -> list[tuple[str, str]]:
+def answer_headers(answer: Answer) -> list[tuple[str, str]]:
     """The headers that go along with an answer's body."""
     return [
         (name, value)
@@ -41,11 +38,11 @@ def answer_headers(answer: ClientResponse) -> list[tuple[str, str]]:
     ]
 
 
-async def passed_on(answer: ClientResponse, *, method: str) -> Response:
+async def passed_on(answer: Answer, *, method: str) -> Response:
     """The answer to a request of ``method``, to be sent back.
 
     Raises:
-        ClientError, OSError: the other server broke off.
+        ConnectionError: the other server broke off.
     """
     content_type, headers = answer.headers.get("Content-Type", ""), answer_headers(answer)
     length = answer.content_length
@@ -60,11 +57,11 @@ async def passed_on(answer: ClientResponse, *, method: str) -> Response:
     return StreamResponse(run, status=answer.status, content_type=content_type, headers=headers)
 
 
-async def copy_until_gone(answer: ClientResponse, sink: Sink, *, cut: Callable[[bytes], bytes] | None = None) -> None:
+async def copy_until_gone(answer: Answer, sink: Sink, *, cut: Callable[[bytes], bytes] | None = None) -> None:
     """Copy an answer's body, until it ends or the client has gone. ``cut``: makes what is written of each piece.
 
     Raises:
-        ClientError, OSError: the other server broke off, so what came is not whole.
+        ConnectionError: the other server broke off, so what came is not whole.
     """
     try:
         async with TaskGroup("proxied") as group:
@@ -75,8 +72,8 @@ async def copy_until_gone(answer: ClientResponse, sink: Sink, *, cut: Callable[[
         answer.close()
 
 
-async def _copy(answer: ClientResponse, sink: Sink, cut: Callable[[bytes], bytes] | None) -> None:
-    async for piece in answer.content.iter_any():
+async def _copy(answer: Answer, sink: Sink, cut: Callable[[bytes], bytes] | None) -> None:
+    async for piece in answer.pieces():
         made = piece if cut is None else cut(piece)
         if made:
             sink.write(Chunk(made))

@@ -1,7 +1,7 @@
 """The way to other servers on somebody's behalf: TLS both ways, kept connections, no redirects.
 
 This server shows its proxy client certificate, which is why they believe the identity headers. Each of them proves
-itself as its ``Trust`` says. Proxies in the environment are not used. aiohttp is imported by the first request.
+itself as its ``Trust`` says. Proxies in the environment are not used.
 
 Source: kubernetes/kube-aggregator ``pkg/controllers/status/remote`` (BuildTransportConfig), kubernetes/client-go
 ``transport``.
@@ -13,8 +13,7 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from time import monotonic
 from urllib.parse import quote
 
 from multidict import CIMultiDict
@@ -22,11 +21,9 @@ from multidict import CIMultiDict
 from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.base.values import dataclass
+from controlplane.client.forward.exchange import Answer, Connection
 from controlplane.client.webhook import Endpoint
-from controlplane.client.webhook.errors import reason_of
-
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+from controlplane.client.webhook.errors import reason_of_connection
 
 __all__ = ["CONNECT_SECONDS", "ForwardTransport", "NotTrusted", "Trust", "Unanswered", "target_of"]
 
@@ -38,8 +35,10 @@ CONNECT_SECONDS = 30.0
 _IDLE_SECONDS = 90
 _REFUSAL_SECONDS = 0.5
 """How long a refusal may take to come."""
-_OWN_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
-"""What aiohttp would add; the client's own are sent, or none."""
+"""After so long a kept connection is not used again: the other server may be about to close it."""
+_REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
+"""What may be sent again where a kept connection turns out to be closed."""
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _PATH_SAFE = "/:@!$&'()*+,;=~"
 
 
@@ -87,7 +86,9 @@ class ForwardTransport:
     ) -> None:
         self._cert_file, self._key_file = cert_file, key_file
         self._connect_seconds, self._dead_seconds = connect_seconds, dead_seconds
-        self._session: ClientSession | None = None
+        self._idle: dict[tuple[Endpoint, ssl.SSLContext], list[Connection]] = {}
+        self._open: set[Connection] = set()
+        self._closed = False
         self._contexts: dict[Trust, ssl.SSLContext] = {}
         self._stamp = self._look()
 
@@ -115,32 +116,66 @@ class ForwardTransport:
         *,
         headers: CIMultiDict[str],
         body: bytes = b"",
-    ) -> ClientResponse:
-        """Send a request; the answer's body is still to be read, as it was encoded, and the answer to be closed.
+    ) -> Answer:
+        """Send a request; the answer's body is still to be read, as it was encoded, or the answer to be closed.
 
         Raises:
             NotTrusted. Unanswered.
         """
-        from aiohttp import ClientError
-        from yarl import URL
-
         context = self._contexts.get(trust) or await self.context(trust)
-        session = self._session
-        if session is None:
-            session = self._session = self._new_session()
+        request = _rendered(method, target, endpoint, headers, body)
+        kept = self._kept(endpoint, context)
+        while kept is not None:
+            try:
+                return await kept.ask(request, is_head=method == "HEAD")
+            except OSError as error:
+                if method not in _REPEATABLE:
+                    raise Unanswered(_said(error)) from error
+            kept = self._kept(endpoint, context)
+        connection = await self._connect(trust, endpoint, context)
         try:
-            return await session.request(
-                method,
-                URL(f"https://{_netloc(endpoint)}{target}", encoded=True),
-                headers=headers,
-                data=body or None,
-                ssl=context,
-                server_hostname=trust.server_name,
-                allow_redirects=False,
-                skip_auto_headers=_OWN_HEADERS,
-            )
-        except (ClientError, OSError) as error:
-            raise Unanswered(reason_of(error, endpoint.host, endpoint.port)) from error
+            return await connection.ask(request, is_head=method == "HEAD")
+        except OSError as error:
+            raise Unanswered(_said(error)) from error
+
+    def _kept(self, endpoint: Endpoint, context: ssl.SSLContext) -> Connection | None:
+        """A connection that is open and idle, the one used last."""
+        idle = self._idle.get((endpoint, context), [])
+        while idle:
+            connection = idle.pop()
+            if not connection.closed and monotonic() - connection.idle_since < _IDLE_SECONDS:
+                return connection
+            connection.abort()
+        return None
+
+    async def _connect(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext) -> Connection:
+        """Raises Unanswered."""
+        loop = asyncio.get_running_loop()
+
+        def free(connection: Connection) -> None:
+            if self._closed or self._contexts.get(trust) is not context:  # nobody would find it any more
+                connection.abort()
+                return
+            connection.idle_since = monotonic()
+            self._idle.setdefault((endpoint, context), []).append(connection)
+
+        def made() -> Connection:
+            connection = Connection(free, self._open.discard)
+            self._open.add(connection)
+            return connection
+
+        try:
+            async with asyncio.timeout(self._connect_seconds):
+                transport, connection = await loop.create_connection(
+                    made, endpoint.host, endpoint.port, ssl=context, server_hostname=trust.server_name
+                )
+        except TimeoutError as error:
+            raise Unanswered(f"dial tcp {endpoint.host}:{endpoint.port}: i/o timeout") from error
+        except OSError as error:
+            raise Unanswered(reason_of_connection(error, endpoint.host, endpoint.port)) from error
+        if self._dead_seconds:
+            _watch_for_death(transport.get_extra_info("socket"), self._dead_seconds)
+        return connection
 
     async def refusal(self, trust: Trust, endpoint: Endpoint) -> str:
         """How a server refuses this one's certificate; ``""`` if it does not.
@@ -168,9 +203,10 @@ class ForwardTransport:
 
     async def close(self) -> None:
         """Close all connections. Idempotent."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        self._closed = True
+        for connection in tuple(self._open):
+            connection.abort()
+        self._idle.clear()
 
     def _look(self) -> tuple[tuple[int, int], ...]:
         found = []
@@ -198,21 +234,6 @@ class ForwardTransport:
             context.load_cert_chain(self._cert_file, self._key_file)
         return context
 
-    def _new_session(self) -> ClientSession:
-        from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
-
-        return ClientSession(
-            connector=TCPConnector(
-                limit=0,
-                keepalive_timeout=_IDLE_SECONDS,
-                socket_factory=_watched_socket(self._dead_seconds) if self._dead_seconds else None,
-            ),
-            timeout=ClientTimeout(total=None, sock_connect=self._connect_seconds),
-            cookie_jar=DummyCookieJar(),
-            trust_env=False,
-            auto_decompress=False,
-        )
-
 
 def _refusal(context: ssl.SSLContext, endpoint: Endpoint, server_name: str) -> str:
     """Connect and listen: a server that has nothing against the certificate waits for a request. Some end the
@@ -229,23 +250,32 @@ def _refusal(context: ssl.SSLContext, endpoint: Endpoint, server_name: str) -> s
         return ""
 
 
-def _netloc(endpoint: Endpoint) -> str:
+def _rendered(method: str, target: str, endpoint: Endpoint, headers: CIMultiDict[str], body: bytes) -> bytes:
+    """A request in one piece. Line breaks in headers, which would be headers of their own, become spaces."""
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
-    return f"{host}:{endpoint.port}"
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}:{endpoint.port}"]
+    if body or method in _WITH_BODY:
+        lines.append(f"Content-Length: {len(body)}")
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    head = "\0".join(lines)
+    if "\r" in head or "\n" in head:
+        head = head.replace("\r", " ").replace("\n", " ")
+    return head.replace("\0", "\r\n").encode("utf-8", "surrogateescape") + b"\r\n\r\n" + body
 
 
-def _watched_socket(dead_seconds: int) -> Callable[..., socket.socket]:
-    """Makes sockets that notice a machine that has gone without a word: what is sent, or a probe of a silent
-    connection, must be acknowledged in ``dead_seconds``."""
+def _said(error: OSError) -> str:
+    """Why a connection broke off."""
+    if isinstance(error, ssl.SSLError):
+        return f"tls: {error.reason or error}".lower()
+    return os.strerror(error.errno).lower() if error.errno else str(error) or "EOF"
+
+
+def _watch_for_death(connection: socket.socket, dead_seconds: int) -> None:
+    """Notice a machine that has gone without a word: what is sent, or a probe of a silent connection, must be
+    acknowledged in ``dead_seconds``."""
     every = max(1, dead_seconds // 3)
-
-    def make(address: tuple[socket.AddressFamily | int, socket.SocketKind | int, int, str, object]) -> socket.socket:
-        made = socket.socket(address[0], address[1], address[2])
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, every)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, every)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, dead_seconds * 1000)
-        return made
-
-    return make
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, every)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, every)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, dead_seconds * 1000)

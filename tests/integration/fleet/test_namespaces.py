@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.base.tasks import TaskGroup
 from controlplane.client.resources import ResourceClient
@@ -132,6 +134,7 @@ async def all_gone(watcher: Watcher, names: set[str]) -> bool:
     return names <= watcher.gone
 
 
+@pytest.mark.timeout(400 if LONG else 120)
 def test_many_are_deleted_through_both_while_one_comes_and_goes(tmp_path: Path) -> None:
     async def main() -> None:
         async with two_servers(tmp_path) as (servers, watcher):

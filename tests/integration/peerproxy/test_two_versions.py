@@ -10,10 +10,13 @@ import pytest
 from controlplane.apimachinery.identity import GVR, Key
 from controlplane.client.resources import PatchType, ResourceClient
 from controlplane.generic.config import Config
+from controlplane.peerproxy.config import PeerProxyConfig
+from controlplane.peerproxy.source import peer_source
 from controlplane.testing.planes import Plane
 from tests.aio import run
-from tests.integration.peerproxy.fleet import AGGREGATED, eventually, fleet, heard, json_of
-from tests.integration.peerproxy.kinds import BETA_WIDGETS, GADGETS, WIDGETS
+from tests.integration.peerproxy.fleet import AGGREGATED, Fleet, eventually, fleet, heard, impatient, json_of
+from tests.integration.peerproxy.kinds import BETA_WIDGETS, GADGETS, WIDGETS, serve_a, serve_b
+from tests.processes import free_port
 
 KINDS = ((WIDGETS, "Widget"), (BETA_WIDGETS, "Widget"), (GADGETS, "Gadget"))
 FORMS = (
@@ -92,7 +95,7 @@ def test_openapi_of_both_has_what_either_serves(tmp_path: Path) -> None:
                 found = [(await json_of(client, "/openapi/v3"))["paths"] for client in clients]
                 return found if found[0].keys() == found[1].keys() else None
 
-            first, second = await eventually(roots)
+            first, second = await eventually(roots, seconds=30)
             assert {f"apis/{gvr.gv}" for gvr, _ in KINDS} | {"apis/tools.example.org"} <= first.keys()
             differ = {key for key in first if first[key] != second[key]}
             assert differ == {f"apis/{WIDGETS.gv}"}, "declared differently by each, so each has a hash of its own"
@@ -132,8 +135,55 @@ def test_a_version_of_which_each_serves_a_part_is_one_document(tmp_path: Path) -
                     both = {"/api/v1/namespaces/{namespace}/secrets", "/api/v1/namespaces/{namespace}/configmaps"}
                     return both <= paths and "io.k8s.api.core.v1.Secret" in document["components"]["schemas"]
 
-                assert await eventually(complete)
+                assert await eventually(complete, seconds=30)
             first, second = [await json_of(plane.client(), "/openapi/v3") for plane in (part, planes["b"])]
             assert first["paths"]["api/v1"] == second["paths"]["api/v1"]
+
+    run(main())
+
+
+def test_peers_can_be_listened_for_at_an_address_of_their_own(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, _):
+            port = free_port()
+
+            def apart(made: Fleet, config: Config) -> None:
+                made.peered(config, bind_address=f"127.0.0.1:{port}")
+
+            b2 = await made.start("b2", serve_b, change=apart)
+            await made.stop("b")
+            a = await made.start("a", serve_a)
+            await heard(a, 1)
+            record = a.control_plane.presence.records.peers[b2.control_plane.presence.server.id]
+            assert (record.host, record.port) == ("127.0.0.1", port)
+            assert (await ResourceClient(impatient(a), GADGETS, namespaced=True).list("default")).items == []
+
+    run(main())
+
+
+def test_a_peer_gets_a_bounded_number_of_requests(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, _):
+
+            def no_watches(made: Fleet, config: Config) -> None:
+                made.peered(config)
+                source = PeerProxyConfig(
+                    ca_file=str(made.files.certs / "serving-ca.crt"),
+                    proxy_cert_file=str(made.files.proxy_cert),
+                    proxy_key_file=str(made.files.proxy_key),
+                    streams=1,
+                )
+                config.sources[-1] = peer_source(source)
+
+            a = await made.start("a", serve_a, change=no_watches)
+            await heard(a, 1)
+            gadgets = ResourceClient(impatient(a), GADGETS, namespaced=True)
+            one = {"apiVersion": str(GADGETS.gv), "kind": "Gadget", "metadata": {"name": "one", "namespace": "default"}}
+            await gadgets.create(one)
+            async with gadgets.watch("default") as events:
+                assert (await anext(events)).type == "ADDED"
+                response = await impatient(a).request("GET", f"/apis/{GADGETS.gv}/gadgets", query=[("watch", "true")])
+                assert (response.status, dict(response.headers)["Retry-After"]) == (429, "1")
+                assert len((await gadgets.list("default")).items) == 1, "other requests are not held up"
 
     run(main())

@@ -287,3 +287,18 @@ def test_rules_of_a_schema_that_has_not_changed_are_not_looked_at_again() -> Non
     assert update_errors(with_rule(costly), with_rule(costly)) == []
     assert len(update_errors(with_rule(costly), with_rule(costly, description="new"))) == 3
     assert len(update_errors(with_rule("true"), with_rule(costly))) == 3
+    two = with_rule(costly)
+    two["spec"]["versions"].append({**copy.deepcopy(two["spec"]["versions"][0]), "name": "v9", "storage": False})
+    apart = copy.deepcopy(two)
+    apart["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["description"] = "new"
+    assert {error.partition(".schema")[0] for error in update_errors(two, apart)} == {"spec.versions[1]"}
+
+
+def test_kinds_by_default_make_a_kind() -> None:
+    def embedded(kind: str) -> list[str]:
+        fields = {"kind": {"type": "string", "default": kind}}
+        return errors(with_field({"type": "object", "x-kubernetes-embedded-resource": True, "properties": fields}))
+
+    assert embedded("Pod") == []
+    (error,) = embedded("%")
+    assert error.startswith(f'{A}.properties[kind].default: Invalid value: "%": must result in valid metadata: kind: ')

@@ -73,6 +73,40 @@ def test_admission_plugins() -> None:
     assert found.authorization == ("RBAC",)
 
 
+@pytest.mark.parametrize(
+    ("argv", "lease", "record"),
+    [
+        pytest.param((), (True, "by default"), (False, "no other server can be on this store"), id="embedded"),
+        pytest.param(("--store=etcd:h:1",), (True, "by default"), (True, "by default"), id="shared"),
+        pytest.param(
+            ("--store=etcd:h:1", "--resources.leases=false", "--no-identity.peer-record"),
+            (False, "needs resources.leases, which is off"),
+            (False, "--no-identity.peer-record, false"),
+            id="off",
+        ),
+        pytest.param(
+            ("--store=etcd:h:1", "--feature-gates=APIServerIdentity=false"),
+            (False, "--feature-gates, APIServerIdentity=false"),
+            (True, "by default"),
+            id="the gate",
+        ),
+    ],
+)
+def test_identity(argv: tuple[str, ...], lease: tuple[bool, str], record: tuple[bool, str]) -> None:
+    found = explained(*argv).identity
+    assert [(one.name, (one.on, one.why)) for one in found] == [("lease", lease), ("peer record", record)]
+
+
+def test_what_a_gate_switches() -> None:
+    name = "storageversions.internal.apiserver.k8s.io"
+    on = decision(explained("--feature-gates=StorageVersionAPI=true").resources, name)
+    assert (on.on, on.why) == (True, "--feature-gates, StorageVersionAPI=true")
+    off = explained()
+    assert (decision(off.resources, name).on, decision(off.resources, name).why) == (False, "by default")
+    collects = decision(off.controllers, "storage-version-garbage-collection")
+    assert (collects.on, collects.why) == (False, "needs resources.storageversions, which is off")
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert explain_command(GenericOptions, ["--resources.secrets=false", "--output", "json"], program="p") == 0
     found = json.loads(capsys.readouterr().out)

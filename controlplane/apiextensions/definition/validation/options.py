@@ -137,5 +137,9 @@ def known_schemas(old: Obj, new: Obj) -> Iterator[str]:
     versions = {version.get("name"): version for version in old.get("versions") or ()}
     for version in new.get("versions") or ():
         before = versions.get(version.get("name"))
-        if before is not None and before.get("schema") == version.get("schema"):
+        if before is not None and _schema(before, old) == _schema(version, new):
             yield version["name"]
+
+
+def _schema(version: Obj, folded: Obj) -> Obj | None:
+    return version.get("schema") or folded.get("validation")

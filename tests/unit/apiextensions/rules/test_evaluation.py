@@ -187,6 +187,14 @@ def test_what_has_not_changed_may_go_on_breaking_rules() -> None:
     assert rules(INT, "self > 5").let_off({"v": 1}, {"v": 2}) == []
 
 
+def test_kind_and_version_of_an_object_may_not_go_on_breaking_rules() -> None:
+    kind = {"kind": {**TEXT, "x-kubernetes-validations": [{"rule": "self == 'B'"}]}}
+    whole = SchemaRules({"type": "object", "properties": {**kind, "v": {"type": "object", "properties": kind}}})
+    obj = {"kind": "A", "v": {"kind": "A"}}
+    assert [error.field for error in whole.errors(obj, obj)] == ["kind"]
+    assert len(whole.let_off(obj, obj)) == 1
+
+
 def test_rules_deep_in_a_schema_run_at_each_place() -> None:
     schema = {
         "type": "array",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.custom import CustomSchema
 from controlplane.apimachinery.schema.decode import DecodeError
@@ -88,7 +89,9 @@ def test_metadata_is_read_as_any_other() -> None:
 
 def test_numbers_that_are_too_long_are_rounded() -> None:
     spec: Obj = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    assert decoded(spec, {"n": [2**63, 2**63 - 1]})[0] == {"n": [9223372036854776000, 2**63 - 1]}
+    numbers = [2**63, 2**63 - 1, -(2**63), -(2.0**63), 2**64 - 1, 1.5e20, 1e21]
+    shown = b"[9223372036854776000,9223372036854775807,-9223372036854775808,-9223372036854776000,18446744073709552000,"
+    assert dumps(decoded(spec, {"n": numbers})[0]["n"]) == shown + b"150000000000000000000,1e+21]"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+import pytest
+
 from controlplane.apiserver.identity.config import ServerIdentity
 from controlplane.apiserver.identity.record import PEER_RECORDS, PeerRecord, PeerRecordKeeper
 from controlplane.apiserver.identity.records import PeerRecords
@@ -87,6 +89,20 @@ def test_a_server_started_again_in_time_is_a_change() -> None:
             await again.stop()
             await w.mirror.fresh(None)
             assert w.told[2:] == [("a_2", None)]
+
+    run(main())
+
+
+def test_two_servers_of_one_id_are_told_of_each_other(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        async with world() as w:
+            w.group.start(w.keeper().run(), name="one")
+            await w.clock.advance(1)
+            w.group.start(w.keeper("a_2").run(), name="other")
+            await w.clock.advance(1)
+            assert "the same id" not in caplog.text, "as a server that is started again"
+            await w.clock.advance(20)
+            assert "another server has the same id" in caplog.text
 
     run(main())
 

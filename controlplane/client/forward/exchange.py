@@ -1,0 +1,322 @@
+"""HTTP/1.1 as a client, one exchange at a time on a connection: no more than forwarding needs.
+
+A request goes out in one write. An answer's body is handed on as it comes, still encoded, and its connection is not
+read while it is not consumed. aiohttp's client does the same and much more, at a multiple of the processor time, which
+would be most of what a forwarded request costs.
+
+Source: RFC 9112.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from types import TracebackType
+from typing import Self
+
+from multidict import CIMultiDict
+
+__all__ = ["Answer", "Connection", "Malformed"]
+
+HEAD_LIMIT_BYTES = 64 * 1024
+BUFFER_BYTES = 256 * 1024
+"""What is kept of a body that nobody takes; then the other server waits."""
+
+_END_OF_HEAD = b"\r\n\r\n"
+_NO_BODY = frozenset({204, 304})
+_UNTIL_CLOSED = -1
+
+
+class Malformed(ConnectionError):
+    """What came is no HTTP/1.1 answer; the text says why."""
+
+
+class Answer:
+    """The answer to one request. Read its body to the end, or close it. ``content_length``: None if it is not said.
+
+    ``read`` and ``pieces`` raise ConnectionError if the other server breaks off.
+    """
+
+    __slots__ = (
+        "_broken",
+        "_connection",
+        "_ended",
+        "_held_bytes",
+        "_pieces",
+        "_waiter",
+        "content_length",
+        "headers",
+        "status",
+    )
+
+    def __init__(self, connection: Connection, status: int, headers: CIMultiDict[str]) -> None:
+        self._connection = connection
+        self.status, self.headers = status, headers
+        length = headers.get("Content-Length", "")
+        self.content_length = int(length) if length.isdigit() else None
+        self._pieces: deque[bytes] = deque()
+        self._held_bytes = 0
+        self._ended = False
+        self._broken: BaseException | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body as it comes."""
+        while True:
+            while self._pieces:
+                piece = self._pieces.popleft()
+                self._held_bytes -= len(piece)
+                if self._held_bytes <= BUFFER_BYTES:
+                    self._connection.resume()
+                yield piece
+            if self._broken is not None:
+                raise ConnectionError(str(self._broken) or "the other server broke off its answer") from self._broken
+            if self._ended:
+                return
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+
+    async def read(self, *, limit_bytes: int = 0) -> bytes:
+        """The whole body. With a limit, a longer one is a ConnectionError; 0 is none."""
+        if self._ended and len(self._pieces) <= 1:
+            return self._pieces.popleft() if self._pieces else b""
+        read: list[bytes] = []
+        size = 0
+        async for piece in self.pieces():
+            read.append(piece)
+            size += len(piece)
+            if limit_bytes and size > limit_bytes:
+                raise Malformed(f"over {limit_bytes} bytes")
+        return b"".join(read)
+
+    def close(self) -> None:
+        """Take no more of it. Idempotent; a connection that is in the midst of a body is of no more use."""
+        if not self._ended:
+            self._connection.abort()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Of the connection.
+
+    def feed(self, piece: bytes) -> bool:
+        """One more piece; whether the connection should wait."""
+        self._pieces.append(piece)
+        self._held_bytes += len(piece)
+        self._wake()
+        return self._held_bytes > BUFFER_BYTES
+
+    def end(self, broken: BaseException | None = None) -> None:
+        """That was all; or it was not, and no more will come."""
+        if not self._ended:
+            self._broken, self._ended = broken, broken is None
+            self._wake()
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+
+class Connection(asyncio.Protocol):
+    """``free`` is called when an answer has come whole and another request may be sent, ``gone`` when the connection
+    is closed. ``closed``: no more requests may be sent."""
+
+    def __init__(self, free: Callable[[Connection], None], gone: Callable[[Connection], None]) -> None:
+        self._free, self._gone = free, gone
+        self.closed = False
+        self.idle_since = 0.0
+        self._transport: asyncio.Transport | None = None
+        self._head: asyncio.Future[Answer] | None = None
+        self._answer: Answer | None = None
+        self._buffer = b""
+        self._is_head = self._keep = self._chunked = False
+        self._missing = 0
+        self._chunk_ends = self._trailers = False
+        self._paused = False
+
+    async def ask(self, request: bytes, *, is_head: bool) -> Answer:
+        """Send a request and wait for the head of its answer. ``is_head``: the method is HEAD.
+
+        Raises:
+            ConnectionError: there is none. Cancelled, the connection is closed.
+        """
+        assert self._transport is not None
+        self._is_head = is_head
+        head: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._head = head
+        self._transport.write(request)
+        try:
+            return await head
+        except BaseException:
+            if head.done() and not head.cancelled() and head.exception() is None:
+                head.result().close()  # it has come after all, for nobody
+            else:
+                self.abort()
+            raise
+
+    def abort(self) -> None:
+        """Close the connection at once. Idempotent."""
+        self.closed = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    def resume(self) -> None:
+        """For answers: there is room again."""
+        if self._paused and self._transport is not None and not self.closed:
+            self._paused = False
+            self._transport.resume_reading()
+
+    # Of asyncio.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]  # uvloop's transports are not asyncio.Transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            if self._answer is None:
+                self._read_head(self._buffer + data if self._buffer else data)
+            else:
+                self._read_body(data)
+        except ValueError as error:
+            self._fail(Malformed(str(error)))
+
+    def eof_received(self) -> None:
+        """The other server has said all; what follows is ``connection_lost``."""
+
+    def connection_lost(self, error: BaseException | None) -> None:
+        self.closed = True
+        self._gone(self)
+        answer = self._answer
+        if answer is not None and error is None and not self._chunked and self._missing == _UNTIL_CLOSED:
+            self._answer = None
+            answer.end()
+            return
+        self._fail(error or ConnectionResetError("EOF"))
+
+    def _fail(self, error: BaseException) -> None:
+        self.abort()
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            answer.end(error)
+        if self._head is not None and not self._head.done():
+            self._head.set_exception(error if isinstance(error, OSError) else ConnectionError(str(error)))
+
+    def _read_head(self, data: bytes) -> None:
+        end = data.find(_END_OF_HEAD)
+        if end < 0:
+            if len(data) > HEAD_LIMIT_BYTES:
+                raise ValueError(f"the head of an answer is over {HEAD_LIMIT_BYTES} bytes")
+            self._buffer = data
+            return
+        self._buffer = b""
+        asked = self._head
+        if asked is None or asked.done():
+            raise ValueError("an answer that nobody has asked for")
+        version, status, headers = _parsed(data[:end])
+        rest = data[end + 4 :]
+        if 100 <= status < 200:  # an informational one: the answer follows
+            if rest:
+                self._read_head(rest)
+            return
+        answer = self._answer = Answer(self, status, headers)
+        said = headers.get("Connection", "").lower()
+        self._keep = "close" not in said and (version == b"HTTP/1.1" or "keep-alive" in said)
+        self._chunked = "chunked" in headers.get("Transfer-Encoding", "").lower()
+        self._chunk_ends = self._trailers = False
+        if self._is_head or status in _NO_BODY:
+            self._chunked, self._missing = False, 0
+        elif self._chunked:
+            self._missing = 0
+        else:
+            self._missing = _UNTIL_CLOSED if answer.content_length is None else answer.content_length
+        self._head = None  # the connection may be free, and asked anew, before this one's asker takes its turn
+        asked.set_result(answer)
+        if rest or (self._missing == 0 and not self._chunked):
+            self._read_body(rest)
+
+    def _read_body(self, data: bytes) -> None:
+        if self._chunked:
+            self._read_chunks(self._buffer + data if self._buffer else data)
+            return
+        if self._missing == _UNTIL_CLOSED:
+            self._feed(data)
+            return
+        if len(data) > self._missing:
+            raise ValueError("an answer is longer than it says")
+        self._missing -= len(data)
+        if data:
+            self._feed(data)
+        if not self._missing:
+            self._end()
+
+    def _read_chunks(self, data: bytes) -> None:
+        at = 0
+        while True:
+            if self._missing:
+                piece = data[at : at + self._missing]
+                if not piece:
+                    break
+                at += len(piece)
+                self._missing -= len(piece)
+                self._chunk_ends = not self._missing
+                self._feed(piece)
+                continue
+            line_end = data.find(b"\r\n", at)
+            if line_end < 0:
+                break
+            line, at = data[at:line_end], line_end + 2
+            if self._chunk_ends:
+                if line:
+                    raise ValueError("a chunk is longer than it says")
+                self._chunk_ends = False
+            elif self._trailers:
+                if not line:
+                    self._buffer = b""
+                    if at < len(data):
+                        raise ValueError("an answer that nobody has asked for")
+                    self._end()
+                    return
+            else:
+                self._missing = int(line.partition(b";")[0], 16)
+                self._trailers = not self._missing
+        self._buffer = data[at:]
+        if not self._missing and len(self._buffer) > HEAD_LIMIT_BYTES:
+            raise ValueError("the line before a chunk is too long")
+
+    def _feed(self, piece: bytes) -> None:
+        assert self._answer is not None
+        if self._answer.feed(piece) and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _end(self) -> None:
+        answer, self._answer = self._answer, None
+        if self._keep:
+            self._free(self)
+        elif self._transport is not None:
+            self.closed = True
+            self._transport.close()
+        assert answer is not None
+        answer.end()
+
+
+def _parsed(head: bytes) -> tuple[bytes, int, CIMultiDict[str]]:
+    """Version, status and headers of an answer's head. Raises ValueError."""
+    first, *lines = head.split(b"\r\n")
+    version, _, rest = first.partition(b" ")
+    if version not in (b"HTTP/1.1", b"HTTP/1.0") or not rest[:3].isdigit():
+        raise ValueError(f"malformed HTTP response {first[:80]!r}")
+    headers: CIMultiDict[str] = CIMultiDict()
+    for line in lines:
+        name, colon, value = line.decode("utf-8", "surrogateescape").partition(":")
+        if not colon or not name or name != name.strip():
+            raise ValueError(f"malformed HTTP header {line[:80]!r}")
+        headers.add(name, value.strip())
+    return version, int(rest[:3]), headers
