@@ -175,7 +175,7 @@ class StorageVersionMigrator:
                 return _Outcome(_unhandled(progress.first_failure), progress.text())
             forms = await stored_forms(self._client, gr)
             if forms is None:
-                return _Outcome("", progress.text())
+                return _Outcome("", f"{progress.text()}; what is stored now is not known: the server does not tell")
             counts, left = f"{progress.text()}; stored now: {text_of(forms)}", left_behind(forms)
             if not left:
                 return _Outcome("", counts)

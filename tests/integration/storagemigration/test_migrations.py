@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from controlplane.apimachinery import meta
+from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.apimachinery.storage_versions import STORAGE_VERSIONS
 from controlplane.apiserver.admission.api import Attributes, Operation, refused
 from controlplane.base.clock import SystemClock
 from controlplane.client.discovery import discover
+from controlplane.client.results import object_of
 from controlplane.generic.builtin import migrator
 from controlplane.generic.config import Config
 from controlplane.plugins.admission.api import function_plugin
+from controlplane.storagemigration.controller import ACCOUNT
 from controlplane.storagemigration.definition import Definitions
+from controlplane.storagemigration.proof import REPORT_PATH
 from controlplane.storagemigration.settings import MigrationOptions
 from controlplane.testing.planes import running_plane
 from tests.aio import run
@@ -254,6 +258,31 @@ def test_a_resource_that_cannot_be_written_fails_at_once() -> None:
                 COMPLETED,
                 ("Failed", "True", "StorageVersionMigrationFailed", f"{why}[update patch list]"),
             ]
+
+    run(main())
+
+
+def test_success_without_a_count_says_so() -> None:
+    async def main() -> None:
+        async with running_plane() as plane:
+            m = Migrations(plane)
+            roles = m.of(GVR("rbac.authorization.k8s.io", "v1", "clusterroles"), namespaced=False)
+            key = Key("", "system:controller:storage-version-migrator-controller")
+            rules = [rule for rule in (await roles.get(key))["rules"] if "nonResourceURLs" not in rule]
+            await roles.patch(key, {"rules": rules})
+
+            async def may_not_ask() -> bool:
+                path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+                asked = {"user": f"system:serviceaccount:kube-system:{ACCOUNT}"}
+                asked |= {"nonResourceAttributes": {"verb": "get", "path": REPORT_PATH}}
+                answer = await plane.client().request("POST", path, body=dumps({"spec": asked}))
+                return not object_of(answer)["status"]["allowed"]
+
+            await until(may_not_ask)
+            await m.migrate("uncounted", CONFIGMAPS)
+            assert conditions_of(await m.ended("uncounted")) == [COMPLETED, SUCCEEDED]
+            message = (await m.said("uncounted"))["message"]
+            assert message.endswith("; what is stored now is not known: the server does not tell")
 
     run(main())
 
