@@ -192,8 +192,8 @@ class Rotation:
         return (
             f"not in force within {self._wait_seconds:g} s on {names}"
             + (f", of which {without} say that they have no --encryption-provider-config" if without else "")
-            + ". Servers take up a changed file with --encryption-provider-config-automatic-reload. "
-            "Start this again to go on"
+            + ". Servers take up a changed file with --encryption-provider-config-automatic-reload; those that read a "
+            f"copy need one of {self._file} as it is now. Start this again to go on"
         )
 
     async def _read(self) -> Obj:
