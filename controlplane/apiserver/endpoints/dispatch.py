@@ -124,7 +124,7 @@ class APIEndpoints:
         info = request.info
         remote = self._remote(info)
         if remote is None and self._sources and not self._is_known(info):
-            await self._catch_up()
+            await self._catch_up(request)
             remote = self._remote(info)
         if remote is not None:
             return await remote.handle(request)
@@ -165,14 +165,14 @@ class APIEndpoints:
         elsewhere = self._services.tables.current.elsewhere
         return await elsewhere.answer(request) if elsewhere is not None else None
 
-    async def _catch_up(self) -> None:
+    async def _catch_up(self, request: Request) -> None:
         """Before a resource is said to be unknown: nobody may have accepted it before the request came.
 
         Raises:
             APIError: it cannot be known now.
         """
         for source in self._sources:
-            if not await source.catch_up():
+            if not await source.catch_up(request):
                 raise timeout("the resources that are served could not be proved current", 1)
 
     def _remote(self, info: RequestInfo) -> RemoteVersion | None:
