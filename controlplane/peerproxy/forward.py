@@ -26,7 +26,7 @@ from controlplane.apiserver.registry.peers import Peer
 from controlplane.base import logs
 from controlplane.client.forward.answers import answer_headers, copy_until_gone, passed_on
 from controlplane.client.forward.exchange import Answer
-from controlplane.client.forward.identity import PEER_PROXIED, forwarded_headers
+from controlplane.client.forward.identity import forwarded_headers
 from controlplane.client.forward.transport import ForwardTransport, NotTrusted, Unanswered, target_of
 from controlplane.client.forward.upgrade import BadUpgrade, asks_for_upgrade, upgrade
 from controlplane.client.request import Request, Response, Sink, StreamResponse, UpgradeResponse
@@ -96,8 +96,7 @@ class Forwarder:
         return response
 
     async def _answer(self, peer: Peer, request: Request) -> Response:
-        target, headers = target_of(request.path, request.query_string), forwarded_headers(request)
-        headers[PEER_PROXIED] = "true"
+        target, headers = target_of(request.path, request.query_string), forwarded_headers(request, to_peer=True)
         endpoint = Endpoint(peer.host, peer.port)
         try:
             if asks_for_upgrade(request.headers):

@@ -172,15 +172,32 @@ def _merge_in_order(out: Obj, patch: Obj, directive: str, schema: Obj) -> None:
     if live is None and new is None:
         patch.pop(key, None)
         return
+    stood = live or []
     if new is None:
-        merged = list(live or [])
+        merged = list(stood)
     elif live is None:
         merged = _without_directives(new)[1]
+    elif "merge" in _strategies(field):
+        merged = _merge_list(live, new, field)
+        stood = _reused(live, new, merge_key)
     else:
-        merged = _merge_list(live, new, field) if "merge" in _strategies(field) else list(new)
+        merged = list(new)
     first, others = _partition(merged, order, merge_key)
-    out[key] = _in_order(first, others, order, live or [], merge_key)
+    out[key] = _in_order(first, others, order, stood, merge_key)
     patch.pop(key, None)
+
+
+def _reused(live: list[Any], patch: list[Any], merge_key: str) -> list[Any]:
+    """The live list as upstream finds it after the merge, which puts what is new in the place of what was deleted."""
+    directives = {item.get(MARKER) for item in patch if isinstance(item, dict)}
+    if not merge_key or "delete" not in directives:
+        return live
+    gone = [item.get(merge_key) for item in patch if item.get(MARKER) == "delete"]
+    kept = [item for item in live if item.get(merge_key) not in gone]
+    if "replace" in directives:
+        return kept
+    new = [item for item in patch if MARKER not in item and _index(kept, item, merge_key) < 0]
+    return kept + new[: len(live) - len(kept)]
 
 
 def _check_order(items: list[Any], order: list[Any], merge_key: str) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "Document",
     "check_body_type",
     "decode_applied",
+    "decode_in_steps",
     "decode_object",
     "decode_patched",
     "read_body",
@@ -131,14 +132,18 @@ async def _parse_yaml(raw: bytes, prefix: str = "") -> tuple[Any, list[str]]:
 async def read_object(request: Request, served: Served, directive: str) -> Obj:
     """The body as a new object of the served kind; ``directive`` is the fieldValidation. Raises as ``read_document``
     and ``decode_object``."""
-    document = await read_document(request, served)
+    return await decode_in_steps(await read_document(request, served), served, directive, request.warnings.append)
+
+
+async def decode_in_steps(document: Document, served: Served, directive: str, warn: Warn) -> Obj:
+    """``decode_object`` that lets others run between the steps of a long body."""
     if len(document.json) < _LONG_BYTES:
-        return decode_object(document, served, directive, request.warnings.append)
+        return decode_object(document, served, directive, warn)
     value = _parse(document, served)
     await asyncio.sleep(0)
     merged = _merge(document, served, value)
     await asyncio.sleep(0)
-    return _take(document, served, merged, directive, request.warnings.append)
+    return _take(document, served, merged, directive, warn)
 
 
 def decode_object(document: Document, served: Served, directive: str, warn: Warn) -> Obj:

@@ -6,7 +6,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.meta import metadata, uid
 from controlplane.apiserver.admission.api import Operation
 from controlplane.apiserver.endpoints.admit import Admission
-from controlplane.apiserver.endpoints.body import decode_object, read_body, read_document
+from controlplane.apiserver.endpoints.body import decode_in_steps, read_body, read_document
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.respond import respond_written
@@ -37,7 +37,9 @@ async def update(services: Services, request: Request, target: Target, answer: A
     document = await read_document(request, target.served)
     served = target.served
     warn = request.warnings.append
-    decoded = decode_object(document, served, options.field_validation, warn)
+    decoded = await decode_in_steps(document, served, options.field_validation, warn)
+    if slices.due():  # a large object: decoding it was a slice of its own, and so is its validation
+        await slices.rest()
     ensure_namespace(metadata(decoded), target.namespace)
     check_name(decoded, target.name)
     deduplicate_owners(metadata(decoded), warn, after_admission=False)
@@ -51,10 +53,10 @@ async def update(services: Services, request: Request, target: Target, answer: A
         nonlocal first
         obj, first = first, None
         if obj is None:  # an attempt before this one has changed the object: begin again from the body
-            obj = decode_object(document, served, "Ignore", warn)
+            obj = await decode_in_steps(document, served, "Ignore", warn)
             deduplicate_owners(metadata(obj), _silent, after_admission=False)
         await with_forms(served.resource, lambda: fields.update(old, obj, manager))
-        if slices.due():  # a large object: its validation is a slice of its own
+        if slices.due():
             await slices.rest()
         await admission.mutate(Operation.UPDATE if old is not None else Operation.CREATE, obj, old)
         deduplicate_owners(metadata(obj), warn, after_admission=True)

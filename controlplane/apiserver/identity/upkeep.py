@@ -60,7 +60,9 @@ class Upkeep:
                 try:
                     await self._write()
                 except _FAILURES as error:
-                    log.warning("cannot be written; will be tried again", what=self._what, error=error)
+                    first = pause == _FIRST_PAUSE_SECONDS  # the others say nothing new
+                    say = log.warning if first else log.debug
+                    say("cannot be written; will be tried again until it can", what=self._what, error=error)
                     seconds, pause = pause, min(pause * 2, self._longest_pause)
                 else:
                     self.written.set()

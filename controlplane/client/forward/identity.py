@@ -47,9 +47,10 @@ def identity_headers(user: UserInfo) -> CIMultiDict[str]:
     return headers
 
 
-def forwarded_headers(request: Request) -> CIMultiDict[str]:
+def forwarded_headers(request: Request, *, to_peer: bool = False) -> CIMultiDict[str]:
     """A request's headers as the answering server gets them: without credentials and what belongs to the connection,
-    with who makes it and where it came from."""
+    with who makes it and where it came from. ``to_peer``: with the mark of the peer proxy. What differs from request to
+    request comes last: a server that knows the rest need not read it again."""
     headers: CIMultiDict[str] = CIMultiDict()
     named = _named_hops(request.headers)
     for name, value in request.headers.items():
@@ -63,9 +64,12 @@ def forwarded_headers(request: Request) -> CIMultiDict[str]:
     headers["X-Forwarded-Uri"] = quote(request.path, safe="/:@!$&'()*+,;=~")
     headers["X-Forwarded-Host"] = request.headers.get("Host", "")
     headers["X-Forwarded-Proto"] = "https"
-    if request.audit_id:
-        headers["Audit-Id"] = request.audit_id
     headers.extend(identity_headers(request.user))
+    if to_peer:
+        headers[PEER_PROXIED] = "true"
+    if request.audit_id:
+        headers.popall("Audit-Id", None)
+        headers["Audit-Id"] = request.audit_id
     return headers
 
 

@@ -254,9 +254,9 @@ def _rendered(method: str, target: str, endpoint: Endpoint, headers: CIMultiDict
     """A request in one piece. Line breaks in headers, which would be headers of their own, become spaces."""
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     lines = [f"{method} {target} HTTP/1.1", f"Host: {host}:{endpoint.port}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
     if body or method in _WITH_BODY:
         lines.append(f"Content-Length: {len(body)}")
+    lines += [f"{name}: {value}" for name, value in headers.items()]
     head = "\0".join(lines)
     if "\r" in head or "\n" in head:
         head = head.replace("\r", " ").replace("\n", " ")

@@ -47,7 +47,7 @@ class ResourceQuotas:
         self._counted: dict[GroupResource, dict[Key, None]] = defaultdict(dict)
         self._controller: Controller[Key] = Controller(
             NAME,
-            watches=[Watch(informer, own_key)],
+            watches=[Watch(informer, _asked)],
             reconcile=self._reconcile,
             workers=WORKERS,
             resync=Resync(ROUND_SECONDS, lambda: [meta.key_of(quota) for quota in self._known]),
@@ -127,6 +127,19 @@ class ResourceQuotas:
 
     def _look(self) -> None:
         self._monitors.look()
+
+
+def _asked(old: Obj | None, new: Obj | None) -> tuple[Key, ...]:
+    """A quota is counted when it asks for something else, as upstream. Not when its status is written: admission does
+    that just before it lets an object be stored, which a count would miss and take back."""
+    if old is not None and new is not None and _hard(old) == _hard(new):
+        return ()
+    return own_key(old, new)
+
+
+def _hard(quota: Obj) -> Obj:
+    hard: Obj = (quota.get("spec") or {}).get("hard") or {}
+    return hard
 
 
 class _Deletions:

@@ -43,7 +43,7 @@ class LoadedKind:
     sample: Obj
     namespace: str = "default"
     writers: int = 2
-    pause_seconds: float = 0.01
+    pause_seconds: float = 0.05
 
 
 class Load:

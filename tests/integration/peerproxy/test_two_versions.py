@@ -95,7 +95,7 @@ def test_openapi_of_both_has_what_either_serves(tmp_path: Path) -> None:
                 found = [(await json_of(client, "/openapi/v3"))["paths"] for client in clients]
                 return found if found[0].keys() == found[1].keys() else None
 
-            first, second = await eventually(roots)
+            first, second = await eventually(roots, seconds=30)
             assert {f"apis/{gvr.gv}" for gvr, _ in KINDS} | {"apis/tools.example.org"} <= first.keys()
             differ = {key for key in first if first[key] != second[key]}
             assert differ == {f"apis/{WIDGETS.gv}"}, "declared differently by each, so each has a hash of its own"
@@ -135,7 +135,7 @@ def test_a_version_of_which_each_serves_a_part_is_one_document(tmp_path: Path) -
                     both = {"/api/v1/namespaces/{namespace}/secrets", "/api/v1/namespaces/{namespace}/configmaps"}
                     return both <= paths and "io.k8s.api.core.v1.Secret" in document["components"]["schemas"]
 
-                assert await eventually(complete)
+                assert await eventually(complete, seconds=30)
             first, second = [await json_of(plane.client(), "/openapi/v3") for plane in (part, planes["b"])]
             assert first["paths"]["api/v1"] == second["paths"]["api/v1"]
 

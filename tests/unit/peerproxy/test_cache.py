@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apiserver.registry.peers import Peer, PeerOpenAPI
-from controlplane.base.clock import SystemClock
+from controlplane.base.clock import Clock, SystemClock
 from controlplane.peerproxy.cache import PeerCache
 from controlplane.peerproxy.discovery import AskFailed
 from controlplane.peerproxy.fetch import Resources
+from controlplane.testing.clock import FakeClock
 from tests.aio import run
 
 
@@ -65,10 +66,12 @@ class Answers:
 class Watched:
     """A cache, and a way to wait for what it says."""
 
-    def __init__(self, records: Records, answers: Answers) -> None:
+    def __init__(self, records: Records, answers: Answers, clock: Clock | None = None) -> None:
         self.changes = 0
         self._changed = asyncio.Event()
-        self.cache = PeerCache(records, answers, changed=self._count, clock=SystemClock(), on_failure=self._fail)
+        self.cache = PeerCache(
+            records, answers, changed=self._count, clock=clock or SystemClock(), on_failure=self._fail
+        )
 
     def _count(self) -> None:
         self.changes += 1
@@ -156,7 +159,24 @@ def test_one_peer_is_asked_by_one_at_a_time() -> None:
         assert answers.asked == [("a", "first")]
         answers.held.set()
         await watched.until({"a": ("first", True)})
+        watched.cache.ask_again("a")
         watched.cache.ask_again("nobody")
+        await asyncio.sleep(0)
+        assert answers.asked == [("a", "first")], "it has only just said what it serves"
+        await watched.cache.close()
+
+
+def test_a_peer_whose_word_is_doubtful_is_asked_again_after_a_while() -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        records, answers = Records(Record("a")), Answers()
+        watched = Watched(records, answers, clock)
+        watched.cache.begin()
+        await watched.until({"a": ("first", True)})
+        await clock.advance(10.0)
+        watched.cache.ask_again("a")
+        await clock.advance(0)
+        assert answers.asked == [("a", "first")] * 2
         await watched.cache.close()
 
     run(main())

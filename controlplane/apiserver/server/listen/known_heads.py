@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from aiohttp.http import HttpVersion11, RawRequestMessage
-from multidict import CIMultiDictProxy
+from multidict import CIMultiDict, CIMultiDictProxy
 
 __all__ = ["Found", "KnownHeads"]
 
@@ -19,11 +19,15 @@ BLOCKS = 8
 """Header blocks that a connection remembers, about 3 KB each: those of a client's reads and of its writes, the latter
 with the lengths of a few bodies."""
 
+_AUDIT_ID_BYTES = 80
+"""Where that header can begin, from the end."""
 HEAD_BYTES = 16 * 1024
 """Longer heads go to the parser each time."""
 
 _LINE = re.compile(rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9._~%!$&'()*+,;=:@/?-]*) HTTP/1\.1\r\n")
 _END = b"\r\n\r\n"
+_AUDIT_ID = re.compile(rb"\r\nAudit-Id: ([0-9A-Za-z-]{1,64})\Z")
+"""As the last header: requests that another server sends on differ in nothing else."""
 
 
 class _Block(NamedTuple):
@@ -36,7 +40,7 @@ class Found(NamedTuple):
 
     method: str
     target: str
-    headers: CIMultiDictProxy[str]
+    headers: CIMultiDict[str] | CIMultiDictProxy[str]
     body_at: int
 
 
@@ -59,10 +63,20 @@ class KnownHeads:
         end = data.find(_END, begin)
         if end < 0:
             return None
-        block = self._blocks.get(data[begin:end]) or self._learn(data[: end + 4], line)
+        lines = data[begin:end]
+        audit_id = _AUDIT_ID.search(lines, max(0, len(lines) - _AUDIT_ID_BYTES))
+        if audit_id is not None:
+            lines = lines[: audit_id.start()]
+        block = self._blocks.get(lines)
+        if block is None:
+            block = self._learn(data[: line.end()] + lines + _END, line)
         if block is None or end + 4 + block.body_bytes != len(data):
             return None
-        return Found(line[1].decode(), line[2].decode(), block.headers, end + 4)
+        headers: CIMultiDict[str] | CIMultiDictProxy[str] = block.headers
+        if audit_id is not None:
+            headers = headers.copy()
+            headers.add("Audit-Id", audit_id[1].decode())
+        return Found(line[1].decode(), line[2].decode(), headers, end + 4)
 
     def missing(self, data: bytes, message: object) -> int | None:
         """How many bytes of its body are still to come of the request that ``data`` begins, given what the parser made

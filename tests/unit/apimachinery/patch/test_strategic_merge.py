@@ -92,6 +92,15 @@ SCHEMA: Any = {
             {"items": [{"name": "b"}, {"name": "c"}, {"name": "a"}, {"name": "server"}]},
             id="set-element-order",
         ),
+        pytest.param(
+            {"items": [{"name": "a"}, {"name": "b"}, {"name": "d"}]},
+            {
+                "$setElementOrder/items": [{"name": "b"}, {"name": "c"}],
+                "items": [{"name": "c"}, {"name": "a", "$patch": "delete"}],
+            },
+            {"items": [{"name": "b"}, {"name": "d"}, {"name": "c"}]},
+            id="new-items-take-the-places-of-deleted-ones",
+        ),
     ],
 )
 def test_merges(live: Any, patch: Any, expected: Any) -> None:

@@ -75,7 +75,7 @@ def test_as_soon_as_it_changes() -> None:
     kept(scenario)
 
 
-def test_sooner_after_a_failure_with_growing_pauses() -> None:
+def test_sooner_after_a_failure_with_growing_pauses(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(upkeep: Upkeep, writes: Writes, clock: FakeClock, _annotations: LiveMapping) -> None:
         assert not upkeep.written.is_set()
         await clock.advance(3.5)
@@ -85,6 +85,7 @@ def test_sooner_after_a_failure_with_growing_pauses() -> None:
         assert len(writes.at) == 7
 
     kept(scenario, failing=5)
+    assert caplog.text.count("cannot be written") == 1, "once says it"
 
 
 def test_the_end_waits_for_a_write_and_nothing_is_written_after_it() -> None:

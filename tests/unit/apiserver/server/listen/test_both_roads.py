@@ -79,6 +79,16 @@ ROWS = [
     pytest.param([GET, request('GET /a"b'), request("GET /ä"), GET], [False, False], id="targets that are not plain"),
     pytest.param([GET, "GET http://x/abs?q=1 HTTP/1.1\r\n" + HEADERS + "\r\n"], [False, False], id="absolute form"),
     pytest.param([GET, request("GET //x/y"), GET], [False, False, False], id="two slashes"),
+    pytest.param(
+        [request("GET /a", "", f"Audit-Id: {one}") for one in ("a-1", "b-2", "a-1", "ä", "")],
+        [False, True, True, True, True],
+        id="requests that another server sends on",
+    ),
+    pytest.param(
+        [request("GET /a", "", "Audit-Id: 1", "Audit-Id: 2"), request("GET /a", "", "Audit-Id: 1", "X-After: 1")],
+        [False, True],
+        id="audit ids elsewhere, and two",
+    ),
     pytest.param([GET, request("HEAD /small"), GET], [False, False, False], id="HEAD"),
     pytest.param([GET, request("OPTIONS /small"), GET], [False, False, False], id="OPTIONS"),
     pytest.param([GET, f"GET /small HTTP/1.0\r\n{HEADERS}\r\n"], [False, False], id="HTTP/1.0"),
