@@ -36,6 +36,8 @@ def test_a_custom_resource_that_a_peer_was_heard_with_goes_with_its_definition(t
             a = await made.start("a", serve_a)
             await heard(a, 1)
             assert (await impatient(a).request("GET", BOLTS)).status == 200
+            shown = await json_of(impatient(a), "/apis", AGGREGATED)
+            assert shown == await json_of(b, "/apis", AGGREGATED), "groups that one knows alone leave the order alike"
             deleted = await b.request("DELETE", f"{DEFINITIONS}/bolts.parts.example.org")
             assert deleted.status == 200
 
