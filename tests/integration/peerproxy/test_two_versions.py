@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -186,18 +185,5 @@ def test_a_peer_gets_a_bounded_number_of_requests(tmp_path: Path) -> None:
                 response = await impatient(a).request("GET", f"/apis/{GADGETS.gv}/gadgets", query=[("watch", "true")])
                 assert (response.status, dict(response.headers)["Retry-After"]) == (429, "1")
                 assert len((await gadgets.list("default")).items) == 1, "other requests are not held up"
-
-    run(main())
-
-
-def test_a_burst_of_first_requests_connects_a_few_at_a_time(tmp_path: Path) -> None:
-    """Each would else wait for the handshakes of all, longer than a connection may take."""
-
-    async def main() -> None:
-        async with fleet(tmp_path) as (_, planes):
-            path = f"/apis/{GADGETS.gv}/namespaces/default/gadgets"
-            client = impatient(planes["a"])
-            answers = await asyncio.gather(*(client.request("GET", path) for _ in range(32)))
-            assert {answer.status for answer in answers} == {200}
 
     run(main())
