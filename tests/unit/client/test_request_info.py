@@ -13,7 +13,7 @@ PATH = "/apis/example.com/v1/widgets"
         pytest.param("fieldSelector=metadata.name=b", "b", id="one name"),
         pytest.param("fieldSelector=metadata.name==b&watch=1", "b", id="of a watch"),
         pytest.param("fieldSelector=status=x,metadata.name=b", "b", id="among others"),
-        pytest.param("fieldSelector=metadata.name=b&fieldSelector=metadata.name=c", "b", id="the first selector counts"),
+        pytest.param("fieldSelector=metadata.name=b&fieldSelector=metadata.name=c", "b", id="the first counts"),
         pytest.param("fieldSelector=metadata.name=b,metadata.name=a", "a", id="of several names the least"),
         pytest.param(r"fieldSelector=metadata.name=a\=b", "a=b", id="escaped"),
         pytest.param("fieldSelector=metadata.name!=b", "", id="not a name"),
