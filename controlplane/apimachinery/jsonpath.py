@@ -241,6 +241,10 @@ def _compare(lefts: list[Any], rights: list[Any], name: str) -> bool:
     if len(lefts) > 1 or len(rights) > 1 or compare is None:
         raise _Astray
     kind = type(lefts[0])
-    if kind is not type(rights[0]) or kind not in (bool, int, float, str) or (kind is bool and name not in ("==", "!=")):
+    if (
+        kind is not type(rights[0])
+        or kind not in (bool, int, float, str)
+        or (kind is bool and name not in ("==", "!="))
+    ):
         raise _Astray
     return compare(lefts[0], rights[0])

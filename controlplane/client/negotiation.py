@@ -94,10 +94,10 @@ CALL = OBJECT._replace(conversions=_OBJECT_KINDS - _TEXT_KINDS)
 """Of what is answered and not kept, which has no table."""
 STATUS = Form()
 """Of errors, which are in no other kind than their own."""
-_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_WORD = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
-_PARAMETERS = re.compile(rf"(?:\s*;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|{_QUOTED}))*\s*;?\s*")
-_PARAMETER_NAME = re.compile(rf"({_TOKEN})\s*=\s*(?:{_TOKEN}|{_QUOTED})")
+_PARAMETERS = re.compile(rf"(?:\s*;\s*{_WORD}\s*=\s*(?:{_WORD}|{_QUOTED}))*\s*;?\s*")
+_PARAMETER_NAME = re.compile(rf"({_WORD})\s*=\s*(?:{_WORD}|{_QUOTED})")
 _CACHED_HEADER_CHARACTERS = 512
 """Longer headers are read each time: nobody sends one twice, and the cache stays small."""
 

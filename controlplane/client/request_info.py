@@ -134,8 +134,10 @@ def _read_collection(info: RequestInfo, query_string: str, *, via_path: bool) ->
 
 
 def _single_name(query: Query) -> str:
-    """The name that ``metadata.name=x`` requires, if it could be a path segment; else ``""``. Options that cannot be read
-    name nothing: what the request is refused for must not depend on a part of them."""
+    """The name that ``metadata.name=x`` requires, if it could be a path segment; else ``""``.
+
+    Options that cannot be read name nothing: nobody may be let in for one part of what is refused as a whole.
+    """
     text = query.first("fieldSelector")
     if "metadata.name" not in text:
         return ""
