@@ -230,7 +230,7 @@ def _literal(text: str) -> Any:
 
 
 def _compare(lefts: list[Any], rights: list[Any], name: str) -> bool:
-    """Only one scalar can be compared with one of the same type: an integer with no fraction, and booleans have no order.
+    """Only one scalar can be compared with one of the same type (1 and 1.0 are not), and booleans have no order.
 
     Raises:
         _Astray.
