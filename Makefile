@@ -5,6 +5,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 PYTEST_ARGS ?=
+WORKERS ?= auto
+PYTEST := $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-long check fmt lint types imports unit bench docs clean
@@ -16,10 +18,10 @@ run: $(VENV)/.runtime ## start the sample control plane on the embedded store an
 	$(BIN)/sample-controlplane $(ARGS)
 
 test: $(VENV)/.development ## run all tests with reduced counts and fixed seeds (12 minutes at most on 2 cores)
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 
 test-long: $(VENV)/.development ## the same with the full counts of the property and fault tests
-	CONTROLPLANE_TEST_LONG=1 $(BIN)/pytest --timeout 3600 $(PYTEST_ARGS)
+	CONTROLPLANE_TEST_LONG=1 $(PYTEST) --timeout 3600 $(PYTEST_ARGS)
 
 check: fmt lint types imports unit ## format, lint, types, import contracts, unit tests
 

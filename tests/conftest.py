@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Generator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.alone import turn
 
 LONG = bool(os.environ.get("CONTROLPLANE_TEST_LONG"))
 
@@ -33,6 +39,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "long" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="full counts: run by `make test-long`"))
+
+
+_LOCKS = pytest.StashKey[TemporaryDirectory[str]]()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker (pytest-xdist) where the workers of this run take their turns."""
+    stash = node.config.stash
+    if _LOCKS not in stash:
+        stash[_LOCKS] = TemporaryDirectory(prefix="controlplane-turns-")
+    node.workerinput["turns"] = stash[_LOCKS].name
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    locks = config.stash.get(_LOCKS, None)
+    if locks is not None:
+        locks.cleanup()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Where several workers run tests, one marked ``alone`` runs while no other does."""
+    worker = getattr(item.config, "workerinput", None)
+    if worker is None:
+        return (yield)
+    with turn(Path(worker["turns"]), alone=item.get_closest_marker("alone") is not None):
+        return (yield)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

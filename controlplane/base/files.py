@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from pathlib import Path
 
-__all__ = ["PRIVATE_MODE", "write_atomically"]
+__all__ = ["PRIVATE_MODE", "remove_leftovers", "write_atomically"]
 
 PRIVATE_MODE = 0o600
 """Readable by the owner only: keys, and kubeconfigs that hold them."""
@@ -39,3 +40,9 @@ def write_atomically(
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what writers of ``path`` that were killed have left beside it. Only for whoever is its only writer."""
+    for temporary in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        temporary.unlink(missing_ok=True)

@@ -87,7 +87,9 @@ def text_of_report(report: Obj) -> str:
         name = str(GroupResource(resource["group"], resource["resource"]))
         for form in resource["forms"]:
             version, note = form["version"], ""
-            if form["current"] is None:
+            if not version:
+                note = "cannot be read"
+            elif form["current"] is None:
                 note = "not served"
             elif version != resource["storageVersion"]:
                 note = f"would be stored as {resource['storageVersion']} now"

@@ -30,6 +30,8 @@ FIRST_SECONDS, LONGEST_SECONDS = 0.005, 10.0
 """Between two tries; doubled each time."""
 ASK_SECONDS = 5.0
 """For one answer. OpenAPI is asked for later and may take longer."""
+QUIET_SECONDS = 60.0
+"""Between two lines about one failure of one peer that somebody must put right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +64,9 @@ class PeerCache:
         self.heard: dict[str, Heard] = {}
         self._begun = self._closed = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._asking: set[str] = set()
+        self._asked_at: dict[str, float] = {}
         self._waiting: set[str] = set(peers.peers)
+        self._told: dict[str, tuple[str, float]] = {}
         self._tried = asyncio.Event()
         self._owner = Owner("peer-discovery", on_failure=on_failure)
         self._stop = peers.follow(self._follow)
@@ -84,9 +87,10 @@ class PeerCache:
             self._ask(peer)
 
     def ask_again(self, id_: str) -> None:
-        """What a peer said is doubtful."""
+        """What a peer said is doubtful. Nothing is done if it has been asked a moment ago."""
         peer = self._peers.peers.get(id_)
-        if peer is not None and self._begun and id_ not in self._asking:
+        now = self._clock.monotonic()
+        if peer is not None and self._begun and now - self._asked_at.get(id_, now) >= LONGEST_SECONDS:
             self._ask(peer)
 
     async def close(self) -> None:
@@ -102,6 +106,7 @@ class PeerCache:
             return
         if new is None:
             self._waiting.discard(id_)
+            self._asked_at.pop(id_, None)
             task = self._tasks.pop(id_, None)
             if task is not None:
                 task.cancel()
@@ -130,11 +135,7 @@ class PeerCache:
         if before is not None:
             await cancel_and_wait([before])
         id_ = peer.server_id
-        self._asking.add(id_)
-        try:
-            heard = await self._resources(peer)
-        finally:
-            self._asking.discard(id_)
+        heard = await self._resources(peer)
         self._learn(id_, Heard(groups=heard.groups, legacy=heard.legacy, openapi=self._known_openapi(id_)))
         log.info("heard what a peer serves", peer=id_, groups=len(heard.groups))
         await self._openapi(peer)
@@ -143,6 +144,7 @@ class PeerCache:
         """Ask until there is an answer."""
         pause = FIRST_SECONDS
         while True:
+            self._asked_at[peer.server_id] = self._clock.monotonic()
             try:
                 async with asyncio.timeout(ASK_SECONDS):
                     return await self._fetch.resources(peer)
@@ -182,16 +184,22 @@ class PeerCache:
         SYNC_ERRORS.labels_cached((FETCH_DISCOVERY,)).inc()
         why = str(error) or f"no answer in {ASK_SECONDS:g} s"
         remedy = error.remedy if isinstance(error, AskFailed) else ""
-        first = id_ in self._waiting
-        self._waiting.discard(id_)
-        known = self.heard.get(id_)
+        first, known = id_ in self._waiting, self.heard.get(id_)
         if remedy:
-            log.error("a peer cannot be asked what it serves", peer=id_, error=why, do=remedy)
+            self._tell(id_, why, remedy)
         elif first or (known is not None and known.current):
             log.warning("a peer cannot be asked what it serves", peer=id_, error=why)
         if known is not None and known.current:
             self._learn(id_, replace(known, current=False))
+        self._waiting.discard(id_)
         self._look()
+
+    def _tell(self, id_: str, why: str, remedy: str) -> None:
+        """Say what is to be put right; the same again only now and then, for as long as nobody does."""
+        now, (told, quiet_until) = self._clock.monotonic(), self._told.get(id_, ("", 0.0))
+        if why != told or now >= quiet_until:
+            self._told[id_] = why, now + QUIET_SECONDS
+            log.error("a peer cannot be asked what it serves", peer=id_, error=why, do=remedy)
 
 
 def _process(peer: Peer) -> tuple[str, int, str]:

@@ -133,6 +133,9 @@ class StorageVersionMigrator:
         if resource is None:
             age = self._clock.now() - meta.parse_time(meta.creation_timestamp(migration)).timestamp()
             if age < _PATIENCE_SECONDS:
+                await self._tell(
+                    migration, f"{gr} is not served; waiting for it until {_PATIENCE_SECONDS:g} s after creation"
+                )
                 return Result(min(_ASK_AGAIN_SECONDS, _PATIENCE_SECONDS - age))
             await self._end(migration, _Outcome("resource does not exist in discovery", ""))
             return None

@@ -21,6 +21,7 @@ __all__ = ["DEFINITIONS", "Definitions"]
 DEFINITIONS = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 MANAGER = "migration-runner-controller"
 MIGRATING = "StorageMigrating"
+SUCCEEDED = "MigrationSucceeded"
 _ATTEMPTS = 5
 
 
@@ -50,14 +51,16 @@ class Definitions:
         """Note that all is stored in the storage version, and that this is the only one, unless the definition has
         changed since the migration began. Raises as ``began``."""
 
-        def status(definition: Obj) -> Obj:
+        def status(definition: Obj) -> Obj | None:
+            if _is_done(definition):
+                return None
             unchanged = _observed(definition) == definition["metadata"].get("generation")
             message = "The migration has succeeded " + (
                 "and the stored versions have been updated"
                 if unchanged
                 else "but the stored versions have not been updated due to a generation mismatch"
             )
-            changed: Obj = {"conditions": [self._condition(definition, "False", "MigrationSucceeded", message)]}
+            changed: Obj = {"conditions": [self._condition(definition, "False", SUCCEEDED, message)]}
             if unchanged:
                 changed["storedVersions"] = [v["name"] for v in definition["spec"]["versions"] if v["storage"]]
             return changed
@@ -78,18 +81,24 @@ class Definitions:
         if definition is not None and (_migrating(definition) or {}).get("status") == "True":
             await self.failed(gr)
 
-    async def _apply(self, gr: GroupResource, status: Callable[[Obj], Obj]) -> None:
-        """Apply what ``status`` makes of the definition as it is: nobody may have changed it in between."""
+    async def _apply(self, gr: GroupResource, status: Callable[[Obj], Obj | None]) -> None:
+        """Apply what ``status`` makes of the definition as it is, None: nothing. Nobody may have changed it in between.
+
+        The stored versions are always part of it: what an apply owns and leaves out is removed.
+        """
         for attempt in range(1, _ATTEMPTS + 1):
             definition = await self._read(gr)
             if definition is None:
+                return
+            changed = status(definition)
+            if changed is None:
                 return
             metadata = definition["metadata"]
             wanted = {
                 "apiVersion": "apiextensions.k8s.io/v1",
                 "kind": "CustomResourceDefinition",
                 "metadata": {"name": metadata["name"], "resourceVersion": metadata["resourceVersion"]},
-                "status": status(definition),
+                "status": {"storedVersions": definition["status"]["storedVersions"], **changed},
             }
             try:
                 await self._definitions.patch(
@@ -135,3 +144,9 @@ def _migrating(definition: Obj) -> Obj | None:
 def _observed(definition: Obj) -> int | None:
     """The generation of which a migration was begun, None if none was."""
     return (_migrating(definition) or {}).get("observedGeneration")
+
+
+def _is_done(definition: Obj) -> bool:
+    """Whether it is noted already that a migration has succeeded, and of no later one that it runs: whoever was stopped
+    right after that does it again, and the generation observed then is no longer that of the beginning."""
+    return (_migrating(definition) or {}).get("reason") == SUCCEEDED

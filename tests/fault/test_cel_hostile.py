@@ -19,6 +19,8 @@ from controlplane.cel.program import ProgramError, compile_expression
 from controlplane.cel.standard.library import STANDARD
 from controlplane.cel.types import DYN, INT, STRING, list_of, map_of
 
+pytestmark = pytest.mark.alone
+
 LIMIT_SECONDS = 0.1
 COST_LIMIT = 1_000_000
 CUT_OFF = "operation cancelled: actual cost limit exceeded"

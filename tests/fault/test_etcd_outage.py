@@ -21,7 +21,7 @@ import pytest
 
 from tests.processes import NO_CONTROLLERS, Plane, binary, sample_plane
 
-pytestmark = [pytest.mark.etcd, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.alone, pytest.mark.etcd, pytest.mark.timeout(300)]
 PATH = "/api/v1/namespaces/default/configmaps"
 
 

@@ -16,6 +16,8 @@ import pytest
 
 from tests.processes import NO_CONTROLLERS, Plane, resident_mb, sample_plane
 
+pytestmark = pytest.mark.alone
+
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 LIMIT = 3 * 1024 * 1024
 CONNECTIONS = 2000 if os.environ.get("CONTROLPLANE_TEST_LONG") else 500

@@ -26,6 +26,8 @@ from controlplane.testing.etcd import EtcdProcess
 from tests.aio import run
 from tests.processes import Plane, free_port, sample_plane
 
+pytestmark = pytest.mark.alone
+
 CONFIGMAPS = GVR("", "v1", "configmaps")
 LEASES = GVR("coordination.k8s.io", "v1", "leases")
 LEADER = Key("kube-system", "kube-controller-manager")

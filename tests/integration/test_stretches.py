@@ -8,6 +8,8 @@ import pytest
 
 from tests.bench.rows_stretch import measured
 
+pytestmark = pytest.mark.alone
+
 LIMIT_MS = 5.0
 COLLECTION_LIMIT_MS = 20.0
 ATTEMPTS = 3

@@ -6,7 +6,11 @@ import asyncio
 import gc
 from time import thread_time
 
+import pytest
+
 from tests.stretches import Stretches
+
+pytestmark = pytest.mark.alone
 
 
 def work(seconds: float) -> None:

@@ -123,8 +123,13 @@ class APIEndpoints:
         """
         info = request.info
         remote = self._remote(info)
-        if remote is None and self._sources and not self._is_known(info):
-            await self._catch_up()
+        if remote is None and self._sources and not self.serves(info):
+            elsewhere = self._services.tables.current.elsewhere
+            if elsewhere is not None and elsewhere.serves(info):  # a peer looks at the store itself
+                answer = await elsewhere.answer(request)
+                if answer is not None:
+                    return answer
+            await self._catch_up(request)
             remote = self._remote(info)
         if remote is not None:
             return await remote.handle(request)
@@ -165,27 +170,20 @@ class APIEndpoints:
         elsewhere = self._services.tables.current.elsewhere
         return await elsewhere.answer(request) if elsewhere is not None else None
 
-    async def _catch_up(self) -> None:
+    async def _catch_up(self, request: Request) -> None:
         """Before a resource is said to be unknown: nobody may have accepted it before the request came.
 
         Raises:
             APIError: it cannot be known now.
         """
         for source in self._sources:
-            if not await source.catch_up():
+            if not await source.catch_up(request):
                 raise timeout("the resources that are served could not be proved current", 1)
 
     def _remote(self, info: RequestInfo) -> RemoteVersion | None:
         """Who else serves the request's version, if somebody does."""
         remotes = self._services.tables.current.remotes
         return remotes.get(GroupVersion(info.group, info.version)) if remotes else None
-
-    def _is_known(self, info: RequestInfo) -> bool:
-        """Whether somebody is known to serve a resource: this server, or a peer, which looks at the store itself."""
-        if self.serves(info):
-            return True
-        elsewhere = self._services.tables.current.elsewhere
-        return elsewhere is not None and elsewhere.serves(info)
 
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""

@@ -21,7 +21,17 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.storage.encryption.configuration import AESCBC, AESGCM, SECRETBOX
 from controlplane.storage.encryption.providers import PREFIXES
 
-__all__ = ["OldKey", "Place", "new_key_added", "new_key_first", "old_keys", "old_keys_removed", "place_of", "rotated"]
+__all__ = [
+    "OldKey",
+    "Place",
+    "is_taken",
+    "new_key_added",
+    "new_key_first",
+    "old_keys",
+    "old_keys_removed",
+    "place_of",
+    "rotated",
+]
 
 _KEYED = (AESCBC, AESGCM, SECRETBOX)
 KEY_BYTES = 32
@@ -59,6 +69,17 @@ def place_of(document: Obj, name: str) -> Place:
     """Where the key ``name`` stands in the rules that are rotated: in the least advanced of them."""
     places = [_place(keys, name) for _, keys in _writers(document)]
     return min(places, key=list(Place).index)
+
+
+def is_taken(document: Obj, name: str) -> bool:
+    """Whether any provider of the file has a key of this name: it could not be told from a new one."""
+    return any(
+        key["name"] == name
+        for rule in document["resources"]
+        for provider in rule["providers"]
+        for kind in _KEYED
+        for key in (provider.get(kind) or {}).get("keys") or ()
+    )
 
 
 def new_key_added(document: Obj, name: str) -> Obj:

@@ -27,11 +27,12 @@ from controlplane.apimachinery.codec.parts import ConfigurationError
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.server_identity import IDENTITY_NAMESPACE
 from controlplane.base.clock import Clock
-from controlplane.base.files import PRIVATE_MODE, write_atomically
+from controlplane.base.files import PRIVATE_MODE, remove_leftovers, write_atomically
 from controlplane.client.api import APIClient
 from controlplane.generic.rotation.document import (
     OldKey,
     Place,
+    is_taken,
     new_key_added,
     new_key_first,
     old_keys,
@@ -125,12 +126,13 @@ class Rotation:
             The note's descriptor, which keeps others from rotating as long as it is open.
         """
         note, known = await asyncio.to_thread(_taken_note, self._note)
+        await asyncio.to_thread(remove_leftovers, self._file)  # keys stand in them
         try:
             if known:
                 self._name = known
                 self._say(f"going on with the rotation to key {known}")
                 return note
-            if place_of(document, self._name) is not Place.ABSENT:
+            if is_taken(document, self._name):
                 self._note.unlink()
                 raise RotationFailed(f"{self._file} has a key {self._name} already: give another --key-name")
             os.write(note, json.dumps({"key": self._name}).encode())

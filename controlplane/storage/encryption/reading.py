@@ -29,6 +29,7 @@ __all__ = ["digest_of", "parse", "read_file"]
 
 KIND = "EncryptionConfiguration"
 API_VERSION = "apiserver.config.k8s.io/v1"
+_KINDS = (KMS, AESGCM, AESCBC, SECRETBOX, IDENTITY)
 
 DEFAULT_TIMEOUT_SECONDS = 3.0
 DEFAULT_KMS_VERSION = "v1"
@@ -85,7 +86,7 @@ def _rule(part: Part) -> Rule:
 
 
 def _provider(part: Part) -> Provider:
-    kinds = tuple(kind for kind in (KMS, AESGCM, AESCBC, SECRETBOX, IDENTITY) if part.has(kind))
+    kinds = tuple(kind for kind in _KINDS if part.has(kind))
     keys: tuple[Key, ...] = ()
     kms: KMSConfig | None = None
     for kind in kinds:
@@ -95,6 +96,8 @@ def _provider(part: Part) -> Provider:
         elif kind != IDENTITY:
             keys = keys or tuple(_key(key) for key in inner.parts("keys"))
         inner.done()
+    for kind in _KINDS:
+        part.optional(kind)  # null is as good as absent
     part.done()
     return Provider(kinds, keys, kms)
 

@@ -6,7 +6,6 @@ Source: kubernetes/apiserver ``pkg/apis/apiserver/validation/validation_encrypti
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
@@ -74,7 +73,7 @@ def decoded(secret: str) -> bytes:
     """
     try:
         return base64.b64decode(secret.translate({10: None, 13: None}), validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # binascii.Error, or not ASCII
         raise ValueError("secrets must be base64 encoded") from error
 
 

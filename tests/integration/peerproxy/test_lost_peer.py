@@ -19,6 +19,8 @@ from tests.integration.peerproxy.kinds import GADGETS
 from tests.integration.peerproxy.processes import server, soon
 from tests.processes import Plane, free_port
 
+pytestmark = pytest.mark.alone
+
 RECORDS = b"/registry/peerserverleases/"
 COLLECTION = f"/apis/{GADGETS.gv}/namespaces/default/gadgets"
 GADGET = {"apiVersion": str(GADGETS.gv), "kind": "Gadget", "metadata": {"name": "one"}, "spec": {"color": "red"}}

@@ -78,7 +78,10 @@ def test_a_rotation_from_begin_to_end(resources: tuple[str, ...], tmp_path: Path
         providers = keys("secretbox", old=new_secret()), IDENTITY
         async with served(tmp_path, *providers, resources=resources) as (plane, file):
             file.chmod(0o640)
+            left = file.with_name(f".{file.name}.1.tmp")
+            left.write_text("by a rotation that was killed as it wrote keys")
             said = await rotate(plane, file)
+            assert not left.exists()
             assert [line[:6] for line in said if line[1:6] == " of 5"] == [f"{n} of 5" for n in range(1, 6)]
             assert key_names(file) == ["new"]
             assert file.stat().st_mode & 0o777 == 0o640
@@ -175,6 +178,13 @@ def test_what_cannot_be_rotated(tmp_path: Path) -> None:
             write_config(file, rule(keys("aesgcm", old=new_secret()), IDENTITY, resources=("secrets",)))
             with pytest.raises(RotationFailed, match="has a key old already: give another --key-name"):
                 await rotate(plane, file, name="old")
+            write_config(
+                file,
+                rule(keys("aesgcm", old=new_secret()), IDENTITY, resources=("secrets",)),
+                rule(keys("aesgcm", other=new_secret()), IDENTITY),
+            )
+            with pytest.raises(RotationFailed, match="has a key other already: give another --key-name"):
+                await rotate(plane, file, name="other")
             file.with_name("encryption.yaml.rotation").write_text("nonsense")
             with pytest.raises(RotationFailed, match="is no note of a rotation"):
                 await rotate(plane, file)

@@ -6,16 +6,18 @@ from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.apimachinery.storage_versions import STORAGE_VERSIONS
 from controlplane.apiserver.admission.api import Attributes, Operation, refused
+from controlplane.base.clock import SystemClock
 from controlplane.client.discovery import discover
 from controlplane.generic.builtin import migrator
 from controlplane.generic.config import Config
 from controlplane.plugins.admission.api import function_plugin
+from controlplane.storagemigration.definition import Definitions
 from controlplane.storagemigration.settings import MigrationOptions
 from controlplane.testing.planes import running_plane
 from tests.aio import run
 from tests.integration.composition.examples import EXAMPLES
 from tests.integration.controllers.objects import CONFIGMAPS, until
-from tests.integration.storagemigration.widgets import DEFINITION, Migrations, conditions_of, stored_versions
+from tests.integration.storagemigration.widgets import DEFINITION, WIDGETS, Migrations, conditions_of, stored_versions
 
 COMPLETED = ("Running", "False", "MigrationCompleted", "Migration completed")
 SUCCEEDED = ("Succeeded", "True", "StorageVersionMigrationSucceeded", "")
@@ -151,6 +153,61 @@ def test_a_definition_that_changes_meanwhile_keeps_its_stored_versions() -> None
             assert (await m.migrating() or {})["message"] == (
                 "The migration has succeeded but the stored versions have not been updated due to a generation mismatch"
             )
+
+    run(main())
+
+
+def test_the_next_migration_leaves_the_stored_versions_alone_until_it_succeeds() -> None:
+    async def main() -> None:
+        async with running_plane(configure=lambda config: refuses("w00003", config)) as plane:
+            m = Migrations(plane)
+            await m.define()
+            await m.store_as_v1()
+            await m.migrate("to-v1")
+            await m.ended("to-v1")
+            assert await m.stored_versions() == ["v1"]
+            await m.make_widgets(5)
+            await m.store_as_v1beta1()
+            assert await m.stored_versions() == ["v1", "v1beta1"]
+            await m.migrate("back")
+            assert conditions_of(await m.ended("back"))[1][:2] == ("Failed", "True")
+            assert await stored_versions(plane.control_plane.kv) == {"example.org/v1": 1, "example.org/v1beta1": 4}
+            assert await m.stored_versions() == ["v1", "v1beta1"], "one object is stored as v1 still"
+
+    run(main())
+
+
+def test_success_that_is_noted_twice_is_noted_once() -> None:
+    async def main() -> None:
+        async with running_plane() as plane:
+            m, definitions = Migrations(plane), Definitions(plane.client(), SystemClock())
+            await m.define()
+            await definitions.began(WIDGETS.gr, "to-v1")
+            await m.store_as_v1()
+            for _ in range(2):  # as by who was stopped before it could note that the migration is cleaned up
+                await definitions.succeeded(WIDGETS.gr)
+                assert "generation mismatch" in (await m.migrating() or {})["message"]
+                assert await m.stored_versions() == ["v1beta1", "v1"]
+
+    run(main())
+
+
+def test_a_resource_that_is_not_served_is_waited_for_and_that_is_said() -> None:
+    async def main() -> None:
+        async with running_plane() as plane:
+            m = Migrations(plane)
+            await m.migrate("early")
+
+            async def is_said() -> bool:
+                status = (await m.migration("early") or {}).get("status", {})
+                return any(
+                    "widgets.example.org is not served; waiting for it" in condition["message"]
+                    for condition in status.get("conditions", ())
+                )
+
+            await until(is_said)
+            await m.define()
+            assert conditions_of(await m.ended("early")) == [COMPLETED, SUCCEEDED]
 
     run(main())
 

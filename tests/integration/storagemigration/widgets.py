@@ -65,19 +65,26 @@ class Migrations(Objects):
 
     async def store_as_v1(self) -> None:
         """Let what is written from now on be stored as v1."""
-        await self.definitions.patch(
-            DEFINITION,
-            [
-                {"op": "replace", "path": "/spec/versions/0/storage", "value": False},
-                {"op": "replace", "path": "/spec/versions/1/storage", "value": True},
-            ],
-            PatchType.JSON,
-        )
+        await self._store_as(v1=True)
 
         async def both_are_stored() -> bool:
             return await self.stored_versions() == ["v1beta1", "v1"]
 
         await until(both_are_stored)
+
+    async def store_as_v1beta1(self) -> None:
+        """The way back."""
+        await self._store_as(v1=False)
+
+    async def _store_as(self, *, v1: bool) -> None:
+        await self.definitions.patch(
+            DEFINITION,
+            [
+                {"op": "replace", "path": "/spec/versions/0/storage", "value": not v1},
+                {"op": "replace", "path": "/spec/versions/1/storage", "value": v1},
+            ],
+            PatchType.JSON,
+        )
 
     async def stored_versions(self) -> list[str]:
         definition = await self.definitions.get(DEFINITION)

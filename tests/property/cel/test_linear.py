@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from controlplane.cel.linear import compile_linear
 
+pytestmark = pytest.mark.alone
+
 EXAMPLES = 20_000 if os.environ.get("CONTROLPLANE_TEST_LONG") else 300
 
 _CHARS = "ab0-. \n\t\v\u00e4"

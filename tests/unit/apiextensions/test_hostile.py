@@ -16,6 +16,8 @@ from controlplane.apimachinery.schema.custom import CustomSchema
 from controlplane.apimachinery.schema.decode import Decoder
 from tests.custom_resources import definition, real_definitions
 
+pytestmark = pytest.mark.alone
+
 STRETCH_SECONDS = 0.1
 """Of this thread's own time; a hundred times what the sizes here need."""
 DECODER = Decoder("CustomResourceDefinition", DEFINITIONS.versions[0].schema)

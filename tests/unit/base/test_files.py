@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.base.files import write_atomically
+from controlplane.base.files import remove_leftovers, write_atomically
 
 
 def test_new_content_takes_the_place_of_the_old(tmp_path: Path) -> None:
@@ -40,3 +40,10 @@ def test_a_file_left_by_a_crash_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / f".file.{os.getpid()}.tmp").write_text("half")
     write_atomically(tmp_path / "file", b"new")
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_what_others_left_by_a_crash_can_be_removed(tmp_path: Path) -> None:
+    for name in (".file[1].7.tmp", ".file1.7.tmp", "file[1]", "file[1].tmp"):
+        (tmp_path / name).touch()
+    remove_leftovers(tmp_path / "file[1]")
+    assert sorted(os.listdir(tmp_path)) == [".file1.7.tmp", "file[1]", "file[1].tmp"]

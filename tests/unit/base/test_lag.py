@@ -10,6 +10,8 @@ import pytest
 from controlplane.base.lag import LOOP_LAG, LagMonitor
 from tests.aio import run
 
+pytestmark = pytest.mark.alone
+
 
 def hold(seconds: float) -> None:
     end = perf_counter() + seconds

@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.alone
+
 HEAD = """
 import gc, sys, time
 from controlplane.base import process

@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import pytest
+
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apiserver.registry.peers import Peer, PeerOpenAPI
-from controlplane.base.clock import SystemClock
+from controlplane.base.clock import Clock, SystemClock
 from controlplane.peerproxy.cache import PeerCache
 from controlplane.peerproxy.discovery import AskFailed
 from controlplane.peerproxy.fetch import Resources
+from controlplane.testing.clock import FakeClock
 from tests.aio import run
 
 
@@ -43,11 +46,11 @@ class Records:
 
 
 class Answers:
-    """Peers' answers: groups, or why there are none. ``asked``: whom, by id and process."""
+    """Peers' answers: groups, or why there are none and what to do. ``asked``: whom, by id and process."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
-        self.failing: str = ""
+        self.failing = self.remedy = ""
         self.held = asyncio.Event()
         self.held.set()
 
@@ -55,7 +58,7 @@ class Answers:
         self.asked.append((peer.server_id, peer.holder))
         await self.held.wait()
         if self.failing:
-            raise AskFailed(self.failing)
+            raise AskFailed(self.failing, self.remedy)
         return Resources(({"metadata": {"name": f"{peer.holder}.example.org"}, "versions": []},), {})
 
     async def openapi(self, _peer: Peer, _groups: Sequence[Obj]) -> Mapping[GroupVersion, PeerOpenAPI]:
@@ -65,10 +68,12 @@ class Answers:
 class Watched:
     """A cache, and a way to wait for what it says."""
 
-    def __init__(self, records: Records, answers: Answers) -> None:
+    def __init__(self, records: Records, answers: Answers, clock: Clock | None = None) -> None:
         self.changes = 0
         self._changed = asyncio.Event()
-        self.cache = PeerCache(records, answers, changed=self._count, clock=SystemClock(), on_failure=self._fail)
+        self.cache = PeerCache(
+            records, answers, changed=self._count, clock=clock or SystemClock(), on_failure=self._fail
+        )
 
     def _count(self) -> None:
         self.changes += 1
@@ -156,7 +161,46 @@ def test_one_peer_is_asked_by_one_at_a_time() -> None:
         assert answers.asked == [("a", "first")]
         answers.held.set()
         await watched.until({"a": ("first", True)})
+        watched.cache.ask_again("a")
         watched.cache.ask_again("nobody")
+        await asyncio.sleep(0)
+        assert answers.asked == [("a", "first")], "it has only just said what it serves"
+        await watched.cache.close()
+
+
+def test_a_peer_whose_word_is_doubtful_is_asked_again_after_a_while() -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        records, answers = Records(Record("a")), Answers()
+        watched = Watched(records, answers, clock)
+        watched.cache.begin()
+        await watched.until({"a": ("first", True)})
+        await clock.advance(10.0)
+        watched.cache.ask_again("a")
+        await clock.advance(0)
+        assert answers.asked == [("a", "first")] * 2
+        await watched.cache.close()
+
+    run(main())
+
+
+def test_what_must_be_put_right_is_said_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        records, answers = Records(Record("a")), Answers()
+        answers.failing, answers.remedy = "not signed", "sign it"
+        watched = Watched(records, answers, clock)
+        watched.cache.begin()
+        for _ in range(50):
+            await clock.advance(1.0)
+        assert len(answers.asked) > 10
+        assert [record.getMessage() for record in caplog.records] == ["a peer cannot be asked what it serves"]
+        for _ in range(20):
+            await clock.advance(1.0)
+        answers.failing = "expired"
+        for _ in range(20):
+            await clock.advance(1.0)
+        assert len(caplog.records) == 3, "again after a minute, and what is new at once"
         await watched.cache.close()
 
     run(main())

@@ -13,6 +13,8 @@ from controlplane.reconcile.timing import Backoff
 from controlplane.testing.clock import FakeClock
 from tests.aio import run
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.parametrize(
     ("set_at", "result", "ends_at"),

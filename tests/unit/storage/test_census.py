@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
 from pathlib import Path
+from time import thread_time
 
 import pytest
 
@@ -14,7 +17,7 @@ from controlplane.storage.census import Census, Form, count_mirror, count_store
 from controlplane.storage.encryption.encryption import Encryption
 from controlplane.storage.kv.api import KV
 from controlplane.storage.kv.backends import open_kv
-from controlplane.storage.transform import IDENTITY
+from controlplane.storage.transform import IDENTITY, Plain, TransformedStore, Transformer
 from tests.aio import run
 from tests.encrypted import keys, new_secret, rule, write_config
 from tests.mirrors import CONFIGMAPS, WIDGETS
@@ -35,6 +38,8 @@ STORED = {
     b"configmaps/ns/protobuf": head("v1", "ConfigMap") + item(b""),
     b"configmaps/ns/encrypted": b"k8s:enc:aescbc:v1:key1:0123456789",
     b"configmaps/ns/encrypted-elsewhere": b"k8s:enc:kms:v2:vault:0123456789",
+    b"configmaps/ns/encrypted-by-whom": b"k8s:enc:password1:password2:password3",
+    b"configmaps/ns/encrypted-without-a-name": b"k8s:enc:aescbc:v1:" + b"password" * 100 + b":",
     b"example.org/widgets/a": value("example.org/v1", "Widget"),
     b"example.org/widgets/b": value("example.org/v1", "Widget"),
     b"example.org/widgets/c": value("example.org/v2", "Widget"),
@@ -47,6 +52,7 @@ COUNTED = {
         Form("v1", "", stale=False): 1,
         Form("v1", "", stale=True): 2,
         Form("", "", stale=True): 1,
+        Form("", "?", stale=True): 2,
         Form("", "aescbc:key1", stale=True): 1,
         Form("", "kms:vault", stale=True): 1,
     },
@@ -67,9 +73,9 @@ async def filled() -> KV:
 async def mirrored(kv: KV, *, read: bool) -> tuple[Census, Census]:
     """Of everything, and of widgets. ``read``: all has been served before."""
     mirror = Mirror(kv)
+    await mirror.start()
     for resource in (CONFIGMAPS, WIDGETS):
         mirror.storage(resource)
-    await mirror.start()
     if read:
         for resource in (CONFIGMAPS, WIDGETS):
             for entry in mirror.entries(resource):
@@ -134,6 +140,54 @@ def test_what_is_under_another_key_than_is_written_is_stale(tmp_path: Path) -> N
         assert (await count_mirror(mirror)).forms == {CONFIGMAP: {Form("v1", "aescbc:old", stale=True): 1}}
         await mirror.close()
         await encryption.close()
+        await kv.close()
+
+    run(main())
+
+
+class Slow(Transformer):
+    """Plain bytes, a millisecond of work for every value that is read. ``stretches``: how many of them were read
+    without a rest."""
+
+    remote = False
+
+    def __init__(self) -> None:
+        self.stretches = [0]
+
+    def attach(self, store: TransformedStore) -> None: ...
+
+    def to_storage(self, key: bytes, plain: bytes) -> bytes:
+        return plain
+
+    def from_storage(self, key: bytes, stored: bytes) -> Plain:
+        until = thread_time() + 0.001
+        while thread_time() < until:
+            pass
+        self.stretches[-1] += 1
+        return Plain(stored)
+
+    def write_key_id(self, key: bytes) -> str:
+        return ""
+
+    def fetch(self, stored: Iterable[bytes]) -> None: ...
+
+
+def test_values_that_take_long_to_read_do_not_hold_the_loop() -> None:
+    async def main() -> None:
+        kv, slow = await open_kv("memory:"), Slow()
+        for number in range(30):
+            await kv.put(ROOT + b"configmaps/ns/%d" % number, STORED[b"configmaps/ns/a"], expect=0)
+        mirror = Mirror(kv, transformer=slow)
+        await mirror.start()
+        mirror.storage(CONFIGMAPS)
+        assert slow.stretches == [0], "what was loaded before anybody serves it is unread"
+        counting = asyncio.ensure_future(count_mirror(mirror))
+        while not counting.done():
+            await asyncio.sleep(0)
+            slow.stretches.append(0)
+        assert sum(slow.stretches) == 30
+        assert max(slow.stretches) <= 3
+        await mirror.close()
         await kv.close()
 
     run(main())

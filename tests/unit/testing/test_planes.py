@@ -16,6 +16,8 @@ from controlplane.generic.config import Config
 from controlplane.testing.planes import Plane, ThreadedPlane, plane_in_thread, running_plane
 from tests.aio import run
 
+pytestmark = pytest.mark.alone
+
 CONFIGMAPS = GVR("", "v1", "configmaps")
 
 

@@ -10,6 +10,8 @@ import pytest
 from controlplane.apimachinery.schema.formats import FORMATS, effective_format
 from controlplane.cel.patterns import PatternError, searcher
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.parametrize(
     ("name", "good", "bad"),

@@ -49,7 +49,7 @@ def test_the_report_for_people() -> None:
         "revision 7\n"
         "RESOURCE             VERSION     KEY          OBJECTS\n"
         "gone.example.com     v1          -            2        not served\n"
-        "widgets.example.org  unreadable  aescbc:lost  1        would be stored as v2 now\n"
+        "widgets.example.org  unreadable  aescbc:lost  1        cannot be read\n"
         "widgets.example.org  v1          -            3        would be stored as v2 now\n"
         "widgets.example.org  v2          -            4\n"
         "widgets.example.org  v2          aescbc:old   5        would be stored under another key now, or in another "

@@ -8,6 +8,7 @@ from typing import Any
 from controlplane.generic.rotation.document import (
     OldKey,
     Place,
+    is_taken,
     new_key_added,
     new_key_first,
     old_keys,
@@ -72,3 +73,8 @@ def test_a_rotation_is_as_far_as_its_last_rule() -> None:
         rule(keys("aescbc", new=bytes(32), old=bytes(32))), rule(keys("aesgcm", old=bytes(32), new=bytes(32)))
     )
     assert place_of(uneven, "new") is Place.BEHIND
+
+
+def test_a_name_is_taken_if_any_provider_has_it() -> None:
+    some = document(rule(keys("aescbc", a=bytes(32)), keys("aescbc", b=bytes(32))), rule(KMS), rule(IDENTITY))
+    assert [is_taken(some, name) for name in ("a", "b", "c")] == [True, True, False]

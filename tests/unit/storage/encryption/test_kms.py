@@ -23,6 +23,8 @@ from tests.encrypted import IDENTITY, Told, encrypted, rule, stored, write_confi
 from tests.kms_plugin import KMSPlugin, message, unsealed
 from tests.mirrors import configmap, opened, set_data, watching
 
+pytestmark = pytest.mark.alone
+
 A, B = Key("default", "a"), Key("default", "b")
 PLAIN = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default"},"data":{"k":"v"}}'
 

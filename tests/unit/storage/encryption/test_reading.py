@@ -60,6 +60,7 @@ def test_resources(resources: list[str], why: str, tmp_path: Path) -> None:
     ("provider", "why"),
     [
         ({}, "resources[0].providers[0]: Invalid value: provider does not contain any of the expected providers: KMS,"),
+        ({"identity": None}, "Invalid value: provider does not contain any of the expected providers: KMS, AESGCM, "),
         ({**KEY, **IDENTITY}, "more than one provider specified in a single element, should split into different list"),
         ({"aescbc": {"keys": []}}, "resources[0].providers[0].aescbc.keys: Required value: at least one keys is req"),
         (
@@ -72,6 +73,10 @@ def test_resources(resources: list[str], why: str, tmp_path: Path) -> None:
         ),
         (
             {"aesgcm": {"keys": [{"name": "a", "secret": "no base64!"}]}},
+            'aesgcm.keys[0].secret: Invalid value: "REDACTED": secrets must be base64 encoded',
+        ),
+        (
+            {"aesgcm": {"keys": [{"name": "a", "secret": "ä"}]}},
             'aesgcm.keys[0].secret: Invalid value: "REDACTED": secrets must be base64 encoded',
         ),
         (keys("aescbc", a=bytes(31)), 'Invalid value: "REDACTED": secret is not of the expected length, got 31, expec'),

@@ -22,7 +22,7 @@ from controlplane.storage.kv.etcd.pages import read_range
 from tests.aio import run
 from tests.integration.storage.kv.etcd.test_transactions import put_together
 
-pytestmark = pytest.mark.etcd
+pytestmark = [pytest.mark.alone, pytest.mark.etcd]
 
 OPTIONS = KVOptions(history_seconds=0)
 OBJECTS = 12_000

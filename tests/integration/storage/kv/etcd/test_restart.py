@@ -16,7 +16,7 @@ from controlplane.testing.etcd import EtcdProcess
 from tests.aio import run
 from tests.etcd_fixture import needs_etcd
 
-pytestmark = pytest.mark.etcd
+pytestmark = [pytest.mark.alone, pytest.mark.etcd]
 
 OPTIONS = KVOptions(history_seconds=0, request_seconds=5)
 PREFIX = b"/load/"

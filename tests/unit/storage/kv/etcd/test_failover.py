@@ -18,6 +18,8 @@ from tests.aio import run
 from tests.processes import free_port
 from tests.unit.storage.kv.etcd.scripted import Scripted, scripted
 
+pytestmark = pytest.mark.alone
+
 OPTIONS = KVOptions(history_seconds=0, request_seconds=1)
 TXN, RANGE = "/etcdserverpb.KV/Txn", "/etcdserverpb.KV/Range"
 
