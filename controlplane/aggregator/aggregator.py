@@ -180,7 +180,11 @@ class Aggregator:
 
     async def _register(self, context: HookContext) -> None:
         registration = AutoRegistration(
-            self._client(context), lambda: self._wanted, lambda: self.source.registrations, self._at_start
+            self._client(context),
+            lambda: self._wanted,
+            lambda: self.source.registrations,
+            self._at_start,
+            lambda name: name in self._missing,
         )
         self._start(context, "autoregister", registration.reconcile, registration.names)
 

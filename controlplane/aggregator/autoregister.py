@@ -110,6 +110,8 @@ class AutoRegistration:
     Args:
         wanted: those that there should be now. ``current``: those that there are.
         at_start: the names of those that there were when the server started.
+        awaited: whether one is still to be seen by this server, which is not ready before: it is made again if a
+            server of another version, which does not serve it, has just swept it away.
     """
 
     def __init__(
@@ -118,8 +120,9 @@ class AutoRegistration:
         wanted: Callable[[], Mapping[str, Obj]],
         current: Callable[[], Mapping[str, Registration]],
         at_start: frozenset[str],
+        awaited: Callable[[str], bool] = lambda _name: False,
     ) -> None:
-        self._client, self._wanted, self._current = client, wanted, current
+        self._client, self._wanted, self._current, self._awaited = client, wanted, current, awaited
         self._at_start, self._synced = at_start, set[str]()
 
     def names(self) -> list[str]:
@@ -134,7 +137,8 @@ class AutoRegistration:
         """
         desired, registration = self._wanted().get(name), self._current().get(name)
         current = registration.obj if registration is not None else None
-        step = next_step(desired, current, synced=name in self._synced, at_start=name in self._at_start)
+        synced = name in self._synced and not (current is None and self._awaited(name))
+        step = next_step(desired, current, synced=synced, at_start=name in self._at_start)
         try:
             await self._do(step, desired, current)
         except APIError as error:  # made, changed or deleted meanwhile: that brings the next call

@@ -20,6 +20,7 @@ from controlplane.apis.apiregistration.apiservices import API_SERVICES
 from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.sources import SourceServices
 from controlplane.base import logs
+from controlplane.client.request import Request
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change
 
@@ -71,7 +72,7 @@ class APIServiceSource:
 
     # Of sources.
 
-    async def catch_up(self) -> bool:
+    async def catch_up(self, request: Request) -> bool:
         return await self._mirror.fresh(None)
 
     async def settled(self) -> None:

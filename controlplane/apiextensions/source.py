@@ -19,6 +19,7 @@ from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apiserver.registry.sources import SourceDescriptor, SourceKind, SourceServices
 from controlplane.apiserver.registry.table import Served
 from controlplane.base import logs
+from controlplane.client.request import Request
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change
 
@@ -69,7 +70,7 @@ class CustomResourceSource:
 
     # Of sources.
 
-    async def catch_up(self) -> bool:
+    async def catch_up(self, request: Request) -> bool:
         return await self._mirror.fresh(None)
 
     async def settled(self) -> None:

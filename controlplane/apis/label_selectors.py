@@ -50,18 +50,23 @@ def label_selector(description: str) -> Obj:
     )
 
 
-def validate_label_selector(selector: Obj, path: str) -> list[FieldError]:
+def validate_label_selector(selector: Obj, path: str, *, any_values: bool = False) -> list[FieldError]:
+    """``any_values``: requirements may have values that no label can have."""
     errors = validate_labels(selector.get("matchLabels") or {}, f"{path}.matchLabels")
     for i, requirement in enumerate(selector.get("matchExpressions") or ()):
-        errors += validate_label_requirement(requirement, f"{path}.matchExpressions[{i}]")
+        errors += validate_label_requirement(requirement, f"{path}.matchExpressions[{i}]", any_values=any_values)
     return errors
 
 
-def validate_label_requirement(requirement: Obj, path: str, *, known_operators: bool = True) -> list[FieldError]:
-    """``known_operators`` False: others may be newer clients' and pass."""
+def validate_label_requirement(
+    requirement: Obj, path: str, *, known_operators: bool = True, any_values: bool = False
+) -> list[FieldError]:
+    """``known_operators`` False: others may be newer clients' and pass. ``any_values``: see above."""
     errors = validate_operator(requirement, path, known_operators=known_operators)
     key, values = requirement["key"], requirement.get("values") or []
     errors += [invalid(f"{path}.key", key, problem) for problem in qualified_name(key)]
+    if any_values:
+        return errors
     return errors + [
         invalid(f"{path}.values[{j}]", value, problem)
         for j, value in enumerate(values)

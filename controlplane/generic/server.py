@@ -47,6 +47,7 @@ from controlplane.base.tls.pki import PKIError
 from controlplane.base.tls.upkeep import keep_up
 from controlplane.base.values import dataclass
 from controlplane.client.loopback import LoopbackClient
+from controlplane.client.request import Request
 from controlplane.client.request_info import RequestInfo
 from controlplane.client.webhook import WebhookTransport
 from controlplane.controllers import garbage_collector
@@ -457,11 +458,11 @@ class ControlPlane:
     def _storage_of(self, group: str, plural: str) -> Storage | None:
         return self.tables.current.storage_of(group, plural)
 
-    async def _catch_up(self) -> bool:
+    async def _catch_up(self, request: Request) -> bool:
         """Whether all sources have caught up with the store."""
         caught_up = True
         for source in self._sources:
-            caught_up = await source.catch_up() and caught_up
+            caught_up = await source.catch_up(request) and caught_up
         return caught_up
 
     def _serves(self, info: RequestInfo) -> bool:

@@ -30,6 +30,8 @@ FIRST_SECONDS, LONGEST_SECONDS = 0.005, 10.0
 """Between two tries; doubled each time."""
 ASK_SECONDS = 5.0
 """For one answer. OpenAPI is asked for later and may take longer."""
+QUIET_SECONDS = 60.0
+"""Between two lines about one failure of one peer that somebody must put right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,7 @@ class PeerCache:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._asked_at: dict[str, float] = {}
         self._waiting: set[str] = set(peers.peers)
+        self._told: dict[str, tuple[str, float]] = {}
         self._tried = asyncio.Event()
         self._owner = Owner("peer-discovery", on_failure=on_failure)
         self._stop = peers.follow(self._follow)
@@ -183,13 +186,20 @@ class PeerCache:
         remedy = error.remedy if isinstance(error, AskFailed) else ""
         first, known = id_ in self._waiting, self.heard.get(id_)
         if remedy:
-            log.error("a peer cannot be asked what it serves", peer=id_, error=why, do=remedy)
+            self._tell(id_, why, remedy)
         elif first or (known is not None and known.current):
             log.warning("a peer cannot be asked what it serves", peer=id_, error=why)
         if known is not None and known.current:
             self._learn(id_, replace(known, current=False))
         self._waiting.discard(id_)
         self._look()
+
+    def _tell(self, id_: str, why: str, remedy: str) -> None:
+        """Say what is to be put right; the same again only now and then, for as long as nobody does."""
+        now, (told, quiet_until) = self._clock.monotonic(), self._told.get(id_, ("", 0.0))
+        if why != told or now >= quiet_until:
+            self._told[id_] = why, now + QUIET_SECONDS
+            log.error("a peer cannot be asked what it serves", peer=id_, error=why, do=remedy)
 
 
 def _process(peer: Peer) -> tuple[str, int, str]:

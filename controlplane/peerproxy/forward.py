@@ -4,16 +4,18 @@ The user goes along in identity headers, under this server's proxy certificate. 
 Retry-After and never another answer: nobody may take a peer that cannot be reached for something that is not there.
 
 A peer gets a bounded number of requests at a time. A watch whose peer goes ends as one whose server goes: between two
-events, for the client to resume it.
+events, for the client to resume it. A peer has gone, too, when its record has: one that is stopped or hangs keeps its
+connections and never answers.
 
 Source: the role of kubernetes/apiserver ``pkg/util/peerproxy/peerproxy_handler.go``.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext, suppress
 from http import HTTPStatus
 from typing import NoReturn
 
@@ -42,6 +44,7 @@ CONNECT_SECONDS = 0.5
 """Peers are near: one that does not take a connection in this time is not there."""
 RETRY_SECONDS = 1
 """After this a client may try again; a peer that comes back is heard of at once."""
+_GONE = "it has gone without an answer"
 
 _REQUESTS = IN_FLIGHT.labels_cached(("request",))
 _STREAMS = IN_FLIGHT.labels_cached(("stream",))
@@ -54,6 +57,13 @@ class Forwarder:
         self._config, self._transport, self._trust = config, transport, trust
         self._requests: Counter[str] = Counter()
         self._streams: Counter[str] = Counter()
+        self._under_way: defaultdict[str, set[asyncio.Timeout]] = defaultdict(set)
+
+    def gone(self, id_: str) -> None:
+        """A peer has gone: no more is waited for what it was sent."""
+        now = asyncio.get_running_loop().time()
+        for waiting in self._under_way.pop(id_, ()):
+            waiting.reschedule(now)
 
     async def forward(self, peer: Peer, request: Request) -> Response:
         """Answer a request with what a peer answers.
@@ -74,11 +84,14 @@ class Forwarder:
         self._requests[id_] += 1
         _REQUESTS.inc()
         try:
-            response = await self._answer(peer, request)
+            async with self._while_there(id_):
+                response = await self._answer(peer, request)
+        except TimeoutError:
+            self._fail(peer, request, _GONE, "")
         finally:
             _REQUESTS.inc(-1)
             self._requests[id_] -= 1
-        self._count_while_streaming(id_, response)
+        self._count_while_streaming(id_, response, ends_anytime=request.info.verb == "watch")
         REROUTED.labels_cached((str(response.status), *gvr_labels(request.info))).inc()
         return response
 
@@ -128,34 +141,49 @@ class Forwarder:
             f"error trying to reach the server that serves this ({peer.server_id}): {why}", RETRY_SECONDS
         )
 
-    def _count_while_streaming(self, id_: str, response: Response) -> None:
-        """Count a stream from when it is begun, however it ends."""
+    def _count_while_streaming(self, id_: str, response: Response, *, ends_anytime: bool) -> None:
+        """Count a stream from when it is begun, however it ends. ``ends_anytime``: its end is no failure."""
         if isinstance(response, StreamResponse):
             write = response.run
 
             async def counted(sink: Sink) -> None:
-                with self._streaming(id_):
-                    await write(sink)
+                with suppress(TimeoutError) if ends_anytime else nullcontext():
+                    async with self._streaming(id_):
+                        await write(sink)
 
             response.run = counted
         elif isinstance(response, UpgradeResponse):
             converse = response.run
 
             async def both_ways(incoming: AsyncIterator[bytes], sink: Sink) -> None:
-                with self._streaming(id_):
-                    await converse(incoming, sink)
+                with suppress(TimeoutError):  # for whoever talked with the peer, its end is one of the connection
+                    async with self._streaming(id_):
+                        await converse(incoming, sink)
 
             response.run = both_ways
 
-    @contextmanager
-    def _streaming(self, id_: str) -> Iterator[None]:
+    @asynccontextmanager
+    async def _streaming(self, id_: str) -> AsyncIterator[None]:
+        """Raises TimeoutError: the peer has gone."""
         self._streams[id_] += 1
         _STREAMS.inc()
         try:
-            yield
+            async with self._while_there(id_):
+                yield
         finally:
             _STREAMS.inc(-1)
             self._streams[id_] -= 1
+
+    @asynccontextmanager
+    async def _while_there(self, id_: str) -> AsyncIterator[None]:
+        """Raises TimeoutError: the peer has gone."""
+        under_way = self._under_way[id_]
+        async with asyncio.timeout(None) as waiting:
+            under_way.add(waiting)
+            try:
+                yield
+            finally:
+                under_way.discard(waiting)
 
 
 def _watch(answer: Answer) -> StreamResponse:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from controlplane.apimachinery.identity import GroupResource
 from controlplane.apimachinery.status import service_unavailable
-from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere, PeerResources
+from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere, Peer, PeerResources
 from controlplane.apiserver.registry.sources import SourceDescriptor, SourceHook, SourceHost, SourceServices
 from controlplane.apiserver.registry.table import ResourceTable
 from controlplane.client.forward.transport import ForwardTransport
@@ -72,7 +72,7 @@ class PeerSource:
             self._peers, fetch, changed=self._show, clock=self._clock, on_failure=services.on_failure
         )
         self._show()
-        self._stop = self._tables.subscribe(self._look_at)
+        self._stops = (self._tables.subscribe(self._look_at), self._peers.follow(self._follow))
 
     def hooks(self) -> Sequence[tuple[str, SourceHook]]:
         return (
@@ -81,9 +81,13 @@ class PeerSource:
             ("mixed-version-proxy-handler", self._wait),
         )
 
-    async def catch_up(self) -> bool:
-        """Wait a moment for peers that have just come; who is still not heard then is nobody's absence."""
-        if self._cache.unheard():
+    async def catch_up(self, request: Request) -> bool:
+        """Wait a moment for peers that have just come; who is still not heard then is nobody's absence.
+
+        A peer is answered at once: it sees what this server serves itself, and two that start together would each wait
+        for the other before answering.
+        """
+        if FROM_PEER not in request.values and self._cache.unheard():
             await self._first_hearing()
         return True
 
@@ -93,7 +97,8 @@ class PeerSource:
     async def close(self) -> None:
         if self._looking is not None:
             self._looking.cancel()
-        self._stop()
+        for stop in self._stops:
+            stop()
         await self._cache.close()
         await self._transport.close()
 
@@ -146,6 +151,11 @@ class PeerSource:
                 await self._cache.tried()
         except TimeoutError:
             return
+
+    def _follow(self, old: Peer | None, new: Peer | None) -> None:
+        """Whoever waits for a process that has gone waits in vain, though its connections may be there still."""
+        if old is not None and (new is None or new.holder != old.holder):
+            self._forwarder.gone(old.server_id)
 
     def _show(self) -> None:
         """Put what has been heard into the table."""

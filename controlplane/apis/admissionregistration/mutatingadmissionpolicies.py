@@ -111,10 +111,10 @@ def _default(obj: Obj) -> None:
     default_matching(obj["spec"].get("matchConstraints"))
 
 
-def _validate(obj: Obj) -> list[FieldError]:
+def _validate(obj: Obj, old: Obj | None = None) -> list[FieldError]:
     errors = validate_object_meta(obj["metadata"], namespaced=False, validate_name=name_is_dns_subdomain)
     spec = obj["spec"]
-    errors += validate_policy_scope(spec, operations=OPERATIONS)
+    errors += validate_policy_scope(spec, old and old["spec"], operations=OPERATIONS)
     compiler = policy_compiler(spec)
     errors += validate_variables(spec.get("variables") or [], "spec.variables", compiler)
     mutations = spec.get("mutations") or []
@@ -151,10 +151,6 @@ def _validate_mutation(mutation: Obj, path: str, compiler: Compiler) -> list[Fie
     return errors
 
 
-def _validate_update(obj: Obj, _old: Obj) -> list[FieldError]:
-    return _validate(obj)
-
-
 def _count(obj: Obj) -> Any:
     return len((obj.get("spec") or {}).get("mutations") or ())
 
@@ -186,7 +182,7 @@ MUTATING_ADMISSION_POLICIES = Resource(
         prepare_for_create=count_from_one,
         prepare_for_update=counting("spec"),
         validate=_validate,
-        validate_update=_validate_update,
+        validate_update=_validate,
         validate_name=name_is_dns_subdomain,
         unconditional_update=False,
     ),

@@ -9,7 +9,6 @@ from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import record
-from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 from controlplane.apis.admissionregistration.matching import GROUP
 from controlplane.apis.admissionregistration.webhooks import (
@@ -17,6 +16,7 @@ from controlplane.apis.admissionregistration.webhooks import (
     WEBHOOK_NUMBERS,
     default_webhook,
     validate_configuration,
+    validate_configuration_update,
     webhooks_schema,
 )
 from controlplane.apis.changes import count_from_one, counting
@@ -38,10 +38,6 @@ def _default(obj: Obj) -> None:
         hook.setdefault("reinvocationPolicy", "Never")
 
 
-def _validate_update(obj: Obj, _old: Obj) -> list[FieldError]:
-    return validate_configuration(obj)
-
-
 MUTATING_WEBHOOK_CONFIGURATIONS = Resource(
     group=GROUP,
     plural="mutatingwebhookconfigurations",
@@ -57,7 +53,7 @@ MUTATING_WEBHOOK_CONFIGURATIONS = Resource(
         prepare_for_create=count_from_one,
         prepare_for_update=counting("webhooks"),
         validate=validate_configuration,
-        validate_update=_validate_update,
+        validate_update=validate_configuration_update,
         validate_name=name_is_dns_subdomain,
         unconditional_update=False,
     ),

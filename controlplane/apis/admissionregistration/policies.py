@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 FAILURE_POLICIES = ("Fail", "Ignore")
+_OF_CONDITIONS = ("paramKind", "matchConditions")
+"""Fields that decide whether match conditions are right."""
 
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED = frozenset(
@@ -111,9 +113,9 @@ def binding_fields() -> dict[str, Obj]:
     }
 
 
-def validate_policy_scope(spec: Obj, *, operations: tuple[str, ...] = ()) -> list[FieldError]:
-    """Failure policy, parameters, what the policy is for and its match conditions. ``operations``: those allowed, if
-    not all are."""
+def validate_policy_scope(spec: Obj, old: Obj | None = None, *, operations: tuple[str, ...] = ()) -> list[FieldError]:
+    """Failure policy, parameters, what the policy is for and its match conditions. ``old``: the spec before; conditions
+    that are as they were are not judged anew. ``operations``: those allowed, if not all are."""
     errors = validate_one_of(spec.get("failurePolicy"), "spec.failurePolicy", FAILURE_POLICIES)
     if (param_kind := spec.get("paramKind")) is not None:
         errors += _validate_param_kind(param_kind, "spec.paramKind")
@@ -132,6 +134,8 @@ def validate_policy_scope(spec: Obj, *, operations: tuple[str, ...] = ()) -> lis
             if operations and operation not in operations
         ]
     conditions = spec.get("matchConditions") or []
+    if old is not None and all((spec.get(field) or None) == (old.get(field) or None) for field in _OF_CONDITIONS):
+        return errors
     return errors + validate_match_conditions(
         conditions, "spec.matchConditions", params=spec.get("paramKind") is not None
     )

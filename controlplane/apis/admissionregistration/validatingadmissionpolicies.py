@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.codec.messages import message_of
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.jsonpath import JSONPath, JSONPathError
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
 from controlplane.apimachinery.schema.native import array, integer, pointer, record, string
 from controlplane.apimachinery.validation.field import FieldError, duplicate, invalid, required
@@ -148,10 +149,10 @@ def _prepare_status(obj: Obj, old: Obj) -> None:
     keep_metadata(obj, old)
 
 
-def _validate(obj: Obj) -> list[FieldError]:
+def _validate(obj: Obj, old: Obj | None = None) -> list[FieldError]:
     errors = validate_object_meta(obj["metadata"], namespaced=False, validate_name=name_is_dns_subdomain)
     spec = obj["spec"]
-    errors += validate_policy_scope(spec)
+    errors += validate_policy_scope(spec, old and old["spec"])
     compiler = policy_compiler(spec)
     errors += validate_variables(spec.get("variables") or [], "spec.variables", compiler)
     validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
@@ -187,8 +188,11 @@ def _validate_annotations(annotations: list[Obj], policy: str, path: str, compil
     seen: set[str] = set()
     for i, annotation in enumerate(annotations):
         key, expression, at = annotation["key"], annotation["valueExpression"], f"{path}[{i}]"
-        full = f"{policy}/{key}" if policy else key
-        errors += [invalid(f"{at}.key", key, problem) for problem in qualified_name(full)]
+        if policy:
+            full = f"{policy}/{key}"
+            errors += [invalid(f"{at}.key", full, problem) for problem in qualified_name(full)]
+        else:
+            errors.append(invalid(f"{at}.key", key, "requires metadata.name be non-empty"))
         if not expression.strip():
             errors.append(required(f"{at}.valueExpression", "valueExpression is not specified"))
         elif len(expression.strip().encode()) > LONGEST_VALUE_EXPRESSION_BYTES:
@@ -203,20 +207,26 @@ def _validate_annotations(annotations: list[Obj], policy: str, path: str, compil
     return errors
 
 
-def _validate_update(obj: Obj, _old: Obj) -> list[FieldError]:
-    return _validate(obj)
-
-
 def _validate_status_update(obj: Obj, _old: Obj) -> list[FieldError]:
     status = obj["status"]
     warnings = (status.get("typeChecking") or {}).get("expressionWarnings") or []
-    errors = [
-        required(f"status.typeChecking.expressionWarnings[{i}].{field}")
-        for i, warning in enumerate(warnings)
-        for field in ("warning", "fieldRef")
-        if not warning[field].strip()
-    ]
+    errors: list[FieldError] = []
+    for i, warning in enumerate(warnings):
+        path = f"status.typeChecking.expressionWarnings[{i}]"
+        if not warning["warning"]:
+            errors.append(required(f"{path}.warning"))
+        errors += _validate_field_ref(warning["fieldRef"].strip(), f"{path}.fieldRef")
     return errors + validate_conditions(status.get("conditions") or [], "status.conditions")
+
+
+def _validate_field_ref(reference: str, path: str) -> list[FieldError]:
+    if not reference:
+        return [required(path)]
+    try:
+        JSONPath(reference if reference[0] in ".[" else f".{reference}")
+    except JSONPathError as error:
+        return [invalid(path, reference, f"invalid JSONPath: {error}")]
+    return []
 
 
 def _count(obj: Obj) -> Any:
@@ -250,7 +260,7 @@ VALIDATING_ADMISSION_POLICIES = Resource(
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_prepare_for_update,
         validate=_validate,
-        validate_update=_validate_update,
+        validate_update=_validate,
         validate_name=name_is_dns_subdomain,
         unconditional_update=False,
         reset_fields=("status",),

@@ -5,7 +5,7 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 ValidatingW
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column
@@ -26,11 +26,19 @@ from controlplane.apis.admissionregistration.matching import (
 from controlplane.apis.columns import AGE, NAME
 from controlplane.apis.label_selectors import label_selector, validate_label_selector
 
-__all__ = ["COLUMNS", "WEBHOOK_NUMBERS", "default_webhook", "validate_configuration", "webhooks_schema"]
+__all__ = [
+    "COLUMNS",
+    "WEBHOOK_NUMBERS",
+    "default_webhook",
+    "validate_configuration",
+    "validate_configuration_update",
+    "webhooks_schema",
+]
 
 FAILURE_POLICIES = ("Fail", "Ignore")
 REINVOCATION_POLICIES = ("IfNeeded", "Never")
 SIDE_EFFECTS = ("None", "NoneOnDryRun")
+EARLIER_SIDE_EFFECTS = ("None", "NoneOnDryRun", "Some", "Unknown")
 REVIEW_VERSIONS = ("v1", "v1beta1")
 LONGEST_SECONDS = 30
 DEFAULT_SECONDS = 10
@@ -133,37 +141,84 @@ def default_webhook(hook: Obj) -> None:
     default_rules(hook.get("rules"))
 
 
+class _Leniency(NamedTuple):
+    """What of a changed configuration is let pass, because the old one, of earlier days, had it so already."""
+
+    same_names: bool = False
+    unknown_versions: bool = False
+    side_effects: bool = False
+    label_values: bool = False
+    match_conditions: bool = False
+
+
 def validate_configuration(obj: Obj) -> list[FieldError]:
-    """A configuration of either kind."""
+    """A new configuration of either kind."""
+    return _validate(obj, _Leniency())
+
+
+def validate_configuration_update(obj: Obj, old: Obj) -> list[FieldError]:
+    """A changed configuration of either kind."""
+    hooks, before = obj.get("webhooks") or [], old.get("webhooks") or []
+    return _validate(
+        obj,
+        _Leniency(
+            same_names=len({hook["name"] for hook in before}) < len(before),
+            unknown_versions=any(
+                versions and not set(versions) & set(REVIEW_VERSIONS)
+                for versions in (hook.get("admissionReviewVersions") for hook in before)
+            ),
+            side_effects=any(hook.get("sideEffects") not in SIDE_EFFECTS for hook in before),
+            label_values=any(_validate_selectors(hook, "") for hook in before),
+            match_conditions=[hook.get("matchConditions") or [] for hook in hooks]
+            == [hook.get("matchConditions") or [] for hook in before],
+        ),
+    )
+
+
+def _validate(obj: Obj, lenient: _Leniency) -> list[FieldError]:
     errors = validate_object_meta(obj["metadata"], namespaced=False, validate_name=name_is_dns_subdomain)
     seen: set[str] = set()
     for i, hook in enumerate(obj.get("webhooks") or ()):
         path, name = f"webhooks[{i}]", hook["name"]
-        errors += _validate_hook(hook, path)
-        errors += _validate_versions(hook.get("admissionReviewVersions") or [], f"{path}.admissionReviewVersions")
-        if name and name in seen:
+        errors += _validate_hook(hook, path, lenient)
+        errors += _validate_versions(
+            hook.get("admissionReviewVersions") or [],
+            f"{path}.admissionReviewVersions",
+            any_versions=lenient.unknown_versions,
+        )
+        if name and name in seen and not lenient.same_names:
             errors.append(duplicate(f"{path}.name", name))
         seen.add(name)
     return errors
 
 
-def _validate_hook(hook: Obj, path: str) -> list[FieldError]:
+def _validate_selectors(hook: Obj, path: str, *, any_values: bool = False) -> list[FieldError]:
+    return [
+        error
+        for field in ("namespaceSelector", "objectSelector")
+        for error in validate_label_selector(hook.get(field) or {}, f"{path}.{field}", any_values=any_values)
+    ]
+
+
+def _validate_hook(hook: Obj, path: str, lenient: _Leniency) -> list[FieldError]:
     errors = _validate_name(hook["name"], f"{path}.name")
     for i, rule in enumerate(hook.get("rules") or ()):
         errors += validate_rule(rule, f"{path}.rules[{i}]")
     errors += validate_one_of(hook.get("failurePolicy"), f"{path}.failurePolicy", FAILURE_POLICIES)
     errors += validate_one_of(hook.get("matchPolicy"), f"{path}.matchPolicy", MATCH_POLICIES)
+    effects = EARLIER_SIDE_EFFECTS if lenient.side_effects else SIDE_EFFECTS
     if hook["sideEffects"] is None:
-        errors.append(required(f"{path}.sideEffects", f"must specify one of {', '.join(SIDE_EFFECTS)}"))
-    errors += validate_one_of(hook["sideEffects"], f"{path}.sideEffects", SIDE_EFFECTS)
+        errors.append(required(f"{path}.sideEffects", f"must specify one of {', '.join(effects)}"))
+    errors += validate_one_of(hook["sideEffects"], f"{path}.sideEffects", effects)
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= LONGEST_SECONDS:
         why = f"the timeout value must be between 1 and {LONGEST_SECONDS} seconds"
         errors.append(invalid(f"{path}.timeoutSeconds", seconds, why))
-    for field in ("namespaceSelector", "objectSelector"):
-        errors += validate_label_selector(hook.get(field) or {}, f"{path}.{field}")
+    errors += _validate_selectors(hook, path, any_values=lenient.label_values)
     errors += validate_one_of(hook.get("reinvocationPolicy"), f"{path}.reinvocationPolicy", REINVOCATION_POLICIES)
     errors += _validate_client(hook["clientConfig"], f"{path}.clientConfig")
+    if lenient.match_conditions:
+        return errors
     return errors + validate_match_conditions(hook.get("matchConditions") or [], f"{path}.matchConditions")
 
 
@@ -186,7 +241,7 @@ def _validate_client(client: Obj, path: str) -> list[FieldError]:
     return validate_service(service, f"{path}.service")
 
 
-def _validate_versions(versions: list[str], path: str) -> list[FieldError]:
+def _validate_versions(versions: list[str], path: str, *, any_versions: bool) -> list[FieldError]:
     accepted = ", ".join(REVIEW_VERSIONS)
     if not versions:
         return [required(path, f"must specify one of {accepted}")]
@@ -196,7 +251,7 @@ def _validate_versions(versions: list[str], path: str) -> list[FieldError]:
             errors.append(invalid(f"{path}[{i}]", version, "duplicate version"))
         else:
             errors += [invalid(f"{path}[{i}]", version, problem) for problem in dns1035_label(version)]
-    if not set(versions) & set(REVIEW_VERSIONS):
+    if not any_versions and not set(versions) & set(REVIEW_VERSIONS):
         errors.append(invalid(path, versions, f"must include at least one of {accepted}"))
     return errors
 

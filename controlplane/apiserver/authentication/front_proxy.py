@@ -6,13 +6,12 @@ Source: kubernetes/apiserver ``pkg/authentication/request/headerrequest``.
 
 from __future__ import annotations
 
-from urllib.parse import unquote
-
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from controlplane.apimachinery.status import unauthorized
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authentication.api import BadCredentials, authenticated
+from controlplane.apiserver.authentication.extra_keys import extra_key
 from controlplane.apiserver.authentication.leaves import Leaves
 from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.base.clock import Clock
@@ -101,6 +100,6 @@ def _extra(headers: Headers, prefixes: tuple[str, ...]) -> dict[str, tuple[str, 
         for name, value in headers.items():
             lower = name.lower()
             if lower.startswith(prefix.lower()):
-                key = unquote(lower[len(prefix) :])
+                key = extra_key(lower[len(prefix) :])
                 extra[key] = (*extra.get(key, ()), value)
     return extra

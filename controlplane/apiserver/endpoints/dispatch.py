@@ -129,7 +129,7 @@ class APIEndpoints:
                 answer = await elsewhere.answer(request)
                 if answer is not None:
                     return answer
-            await self._catch_up()
+            await self._catch_up(request)
             remote = self._remote(info)
         if remote is not None:
             return await remote.handle(request)
@@ -170,14 +170,14 @@ class APIEndpoints:
         elsewhere = self._services.tables.current.elsewhere
         return await elsewhere.answer(request) if elsewhere is not None else None
 
-    async def _catch_up(self) -> None:
+    async def _catch_up(self, request: Request) -> None:
         """Before a resource is said to be unknown: nobody may have accepted it before the request came.
 
         Raises:
             APIError: it cannot be known now.
         """
         for source in self._sources:
-            if not await source.catch_up():
+            if not await source.catch_up(request):
                 raise timeout("the resources that are served could not be proved current", 1)
 
     def _remote(self, info: RequestInfo) -> RemoteVersion | None:

@@ -62,7 +62,7 @@ class OpenAPI:
         *,
         product: str,
         clock: Clock,
-        catch_up: Callable[[], Awaitable[bool]] | None = None,
+        catch_up: Callable[[Request], Awaitable[bool]] | None = None,
     ) -> None:
         self._tables, self._product, self._clock, self._catch_up = tables, product, clock, catch_up
         self._publisher: Publisher | None = None
@@ -78,7 +78,7 @@ class OpenAPI:
 
     async def root(self, request: Request) -> Response:
         """``/openapi/v3``."""
-        await self._current()
+        await self._current(request)
         return _answer(request, await (await self._publishing(request)).root(), JSON, [])
 
     async def document(self, request: Request) -> Response:
@@ -90,7 +90,7 @@ class OpenAPI:
         encoding = _encoding(request, Dialect.V3)
         if encoding is None:
             return Response(406, content_type="", headers=[_VARY])
-        current = await self._current()
+        current = await self._current(request)
         document = await (await self._publishing(request)).document(key, encoding)
         if document is None:
             if not current:
@@ -113,7 +113,7 @@ class OpenAPI:
         if encoding is None:
             return Response(406, content_type="", headers=[_VARY])
         self._asked.add(encoding)
-        await self._current()
+        await self._current(request)
         document = await (await self._publishing(request)).swagger(encoding)
         return _answer(request, document, _media_type(encoding, Dialect.V2), [_VARY])
 
@@ -126,9 +126,9 @@ class OpenAPI:
                 return remote if remote is not None and remote.openapi_hash else None
         return None
 
-    async def _current(self) -> bool:
+    async def _current(self, request: Request) -> bool:
         """Catch up. Where that cannot be proved, what is known is still published, as upstream's would be later."""
-        return self._catch_up is None or await self._catch_up()
+        return self._catch_up is None or await self._catch_up(request)
 
     async def _publishing(self, request: Request | None = None) -> Publisher:
         """Who makes documents: of everything, or for a peer of what this server serves itself."""

@@ -15,6 +15,7 @@ from controlplane.apiserver.registry.peers import Peers
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.base.values import dataclass
+from controlplane.client.request import Request
 from controlplane.client.webhook import WebhookTransport
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.cache.view import Conversion
@@ -60,8 +61,9 @@ class Source(Protocol):
     def settles(self) -> frozenset[GroupResource]:
         """The resources whose writes it wants to settle."""
 
-    async def catch_up(self) -> bool:
-        """Wait until the table shows all that was stored when this was called. False if it cannot be proved."""
+    async def catch_up(self, request: Request) -> bool:
+        """Wait until the table shows all that was stored when this was called, as far as the answer to ``request``
+        depends on this source. False if it cannot be proved."""
 
     async def settled(self) -> None:
         """Wait until all that follows from what is stored now has been decided, and the table shows it."""

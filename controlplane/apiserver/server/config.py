@@ -67,7 +67,7 @@ class ServerConfig:
     tls: ssl.SSLContext | None
     identity_headers: IdentityHeaders = STANDARD_HEADERS
     barrier: StorageVersionBarrier | None = None
-    catch_up: Callable[[], Awaitable[bool]] | None = None
+    catch_up: Callable[[Request], Awaitable[bool]] | None = None
     elsewhere: Callable[[str], Handler | None] | None = None
     filters: tuple[Filter, ...] = FILTERS
     routes: list[Route] = field(default_factory=list)

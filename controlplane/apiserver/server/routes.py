@@ -65,7 +65,7 @@ class Router:
         resources: Handler,
         discovery: Callable[[Request], Response | None],
         complete: Callable[[], bool],
-        catch_up: Callable[[], Awaitable[bool]] | None = None,
+        catch_up: Callable[[Request], Awaitable[bool]] | None = None,
         elsewhere: Callable[[str], Handler | None] | None = None,
     ) -> None:
         self._catch_up, self._elsewhere = catch_up, elsewhere
@@ -94,7 +94,7 @@ class Router:
                 return await handler(request)
         current = True
         if self._catch_up is not None and path.startswith("/api"):
-            current = await self._catch_up()
+            current = await self._catch_up(request)
         remote = self._elsewhere(path) if self._elsewhere is not None else None
         if remote is not None:
             return await remote(request)

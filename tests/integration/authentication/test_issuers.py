@@ -97,7 +97,7 @@ def test_claims_mean_a_user(tmp_path: Path) -> None:
                     ({"hd": "evil.com"}, "required claim hd value does not match. Got = evil.com, want = acme.com"),
                     ({"hd": None}, "oidc: required claim hd not present in ID token"),
                     ({"oid": 7}, "json: cannot unmarshal number into Go value of type string"),
-                    ({"groups": {"a": 1}}, "json: cannot unmarshal object into Go value of type []string"),
+                    ({"groups": {"a": 1}}, "json: cannot unmarshal object into Go value of type string"),
                 ):
                     refused = made.token("first", **{**good, **claims})
                     assert reason in await why(plane, refused)

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import pytest
+
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apiserver.registry.peers import Peer, PeerOpenAPI
 from controlplane.base.clock import Clock, SystemClock
@@ -44,11 +46,11 @@ class Records:
 
 
 class Answers:
-    """Peers' answers: groups, or why there are none. ``asked``: whom, by id and process."""
+    """Peers' answers: groups, or why there are none and what to do. ``asked``: whom, by id and process."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
-        self.failing: str = ""
+        self.failing = self.remedy = ""
         self.held = asyncio.Event()
         self.held.set()
 
@@ -56,7 +58,7 @@ class Answers:
         self.asked.append((peer.server_id, peer.holder))
         await self.held.wait()
         if self.failing:
-            raise AskFailed(self.failing)
+            raise AskFailed(self.failing, self.remedy)
         return Resources(({"metadata": {"name": f"{peer.holder}.example.org"}, "versions": []},), {})
 
     async def openapi(self, _peer: Peer, _groups: Sequence[Obj]) -> Mapping[GroupVersion, PeerOpenAPI]:
@@ -177,6 +179,28 @@ def test_a_peer_whose_word_is_doubtful_is_asked_again_after_a_while() -> None:
         watched.cache.ask_again("a")
         await clock.advance(0)
         assert answers.asked == [("a", "first")] * 2
+        await watched.cache.close()
+
+    run(main())
+
+
+def test_what_must_be_put_right_is_said_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        records, answers = Records(Record("a")), Answers()
+        answers.failing, answers.remedy = "not signed", "sign it"
+        watched = Watched(records, answers, clock)
+        watched.cache.begin()
+        for _ in range(50):
+            await clock.advance(1.0)
+        assert len(answers.asked) > 10
+        assert [record.getMessage() for record in caplog.records] == ["a peer cannot be asked what it serves"]
+        for _ in range(20):
+            await clock.advance(1.0)
+        answers.failing = "expired"
+        for _ in range(20):
+            await clock.advance(1.0)
+        assert len(caplog.records) == 3, "again after a minute, and what is new at once"
         await watched.cache.close()
 
     run(main())

@@ -72,6 +72,11 @@ class JWTTokens:
             raise _refused("failed to verify signature: failed to verify id token signature")
 
     def _check_claims(self, claims: Any) -> None:
+        names, sources = claims.get("_claim_names") or {}, claims.get("_claim_sources") or {}
+        if not isinstance(names, dict) or not isinstance(sources, dict):
+            raise _refused("oidc: failed to unmarshal claims: _claim_names and _claim_sources are not objects")
+        if not all(isinstance(source, str) and source in sources for source in names.values()):
+            raise _refused("oidc: source does not exist")
         audiences = claims.get("aud")
         audiences = [audiences] if isinstance(audiences, str) else audiences
         wanted = self._config.issuer.audiences

@@ -27,13 +27,12 @@ def user_of_claims(config: JWTConfig, claims: Claims) -> UserInfo:
         BadCredentials: one is missing, or is not what it must be.
     """
     mappings = config.mappings
-    if mappings.groups.claim and mappings.groups.claim not in claims:
-        names = claims.get("_claim_names")
-        if isinstance(names, dict) and mappings.groups.claim in names:
-            raise BadCredentials(
-                "oidc: could not expand distributed claims: they are not supported by this server; have the issuer put "
-                f"{go_quoted(mappings.groups.claim)} into its tokens"
-            )
+    group_claim = mappings.groups.claim
+    if group_claim and group_claim not in claims and _elsewhere(claims, group_claim):
+        raise BadCredentials(
+            "oidc: could not expand distributed claims: they are not supported by this server; have the issuer put "
+            f"{go_quoted(group_claim)} into its tokens"
+        )
     expressions = _expressions(config)
     if expressions is not None and expressions.username is not None:
         username = expressions.username_of(claims)
@@ -60,6 +59,14 @@ def user_of_claims(config: JWTConfig, claims: Claims) -> UserInfo:
         expressions.check_claims(claims)
         expressions.check_user(user)
     return user
+
+
+def _elsewhere(claims: Claims, claim: str) -> bool:
+    """Whether a claim is to be asked for at an endpoint. One whose value is said to be in a token inside has none."""
+    names, sources = claims.get("_claim_names"), claims.get("_claim_sources")
+    source = names.get(claim) if isinstance(names, dict) else None
+    found = sources.get(source) if isinstance(sources, dict) and isinstance(source, str) else None
+    return isinstance(found, dict) and bool(found.get("endpoint"))
 
 
 def _expressions(config: JWTConfig) -> Expressions | None:
@@ -92,7 +99,7 @@ def _groups(config: JWTConfig, claims: Claims) -> tuple[str, ...]:
     if groups is None:
         return ()
     if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
-        why = _mismatch(value, "[]string")
+        why = _mismatch(value, "string")
         raise BadCredentials(f"oidc: parse groups claim {go_quoted(mapping.claim)}: {why}")
     return tuple((mapping.prefix or "") + group for group in groups)
 

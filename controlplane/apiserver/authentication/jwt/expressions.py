@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from controlplane.apimachinery.schema.rules.escaping import unescaped
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authentication.api import BadCredentials
 from controlplane.apiserver.authentication.jwt.config import ClaimRule, JWTConfig
@@ -29,6 +30,7 @@ __all__ = ["Expressions", "expression_problem", "expressions_of", "forgets_verif
 COST_LIMIT = 10_000_000
 """Of one evaluation, so that no token holds the loop; as much as a rule of a custom resource may cost."""
 
+_LOOKUPS = frozenset({"_[_]", "_?._", "_[?_]"})
 _USER = "kubernetes.UserInfo"
 _EXTRA_VALUES = "expression must return a string or a list of strings"
 
@@ -67,7 +69,20 @@ def _environment(variable: str) -> Environment:
 
 @lru_cache(maxsize=1024)
 def _compiled(source: str, variable: str) -> Program:
-    return compile_expression(source, _environment(variable))
+    program = compile_expression(source, _environment(variable))
+    for expr in walk(program.expr):
+        _name_meant(expr)
+    return program
+
+
+def _name_meant(expr: ast.Expr) -> None:
+    """Look for what a name stands for (``a.b`` for ``a__dot__b``), since claims and extra keys have any characters."""
+    if isinstance(expr, ast.Select):
+        expr.field = unescaped(expr.field) or expr.field
+    elif isinstance(expr, ast.Call) and expr.function in _LOOKUPS:
+        key = expr.args[-1]
+        if isinstance(key, ast.Const) and isinstance(key.value, str):
+            key.value = unescaped(key.value) or key.value
 
 
 def expression_problem(source: str, *, of_user: bool = False, condition: bool = False) -> str:
@@ -87,7 +102,9 @@ def forgets_verified_email(config: JWTConfig) -> bool:
     if not name or not _selects(name, "email"):
         return False
     others = [name, *(extra.value_expression for extra in config.mappings.extra)]
-    others += [rule.expression for rule in config.claim_rules]
+    rules = [rule.expression for rule in config.claim_rules]
+    # a rule that can never hold or fail asks nothing
+    others += [source for source in rules if source and not expression_problem(source, condition=True)]
     return not any(_selects(source, "email_verified") for source in others if source)
 
 

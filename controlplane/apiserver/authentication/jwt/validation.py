@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Collection, Iterator
-from urllib.parse import urlsplit
 
 from controlplane.apimachinery.validation.field import FieldError, duplicate, invalid, required, too_many
 from controlplane.apimachinery.validation.paths import domain_prefixed_path
@@ -99,16 +98,18 @@ def _url(text: str, path: str, disallowed: Collection[str]) -> Iterator[FieldErr
     if text in disallowed:
         listed = " ".join(sorted(disallowed))
         yield invalid(path, text, f"URL must not overlap with disallowed issuers: [{listed}]")
+    from controlplane.cel.library.net_url import parse_url  # late: only issuers are read with it
+
     try:
-        url = urlsplit(text)
+        url = parse_url(text)
     except ValueError as error:
-        yield invalid(path, text, f'parse "{text}": {error}')
+        yield invalid(path, text, str(error))
         return
     if url.scheme != "https":
         yield invalid(path, text, "URL scheme must be https")
-    if "@" in url.netloc:
+    if url.userinfo is not None:
         yield invalid(path, text, "URL must not contain a username or password")
-    if url.query:
+    if url.raw_query:
         yield invalid(path, text, "URL must not contain a query")
     if url.fragment:
         yield invalid(path, text, "URL must not contain a fragment")

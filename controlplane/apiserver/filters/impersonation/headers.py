@@ -5,13 +5,12 @@ Source: kubernetes/apiserver ``pkg/endpoints/filters/impersonation`` (processImp
 
 from __future__ import annotations
 
-from urllib.parse import unquote
-
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from controlplane.apimachinery.status import bad_request
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apimachinery.validation.field import go_quoted
+from controlplane.apiserver.authentication.extra_keys import extra_key
 from controlplane.client.request import Request
 
 __all__ = ["take_wanted_user"]
@@ -45,7 +44,7 @@ def _read(headers: CIMultiDict[str] | CIMultiDictProxy[str]) -> tuple[UserInfo, 
     for name, value in headers.items():
         lower = name.lower()
         if lower.startswith(_EXTRA):
-            key = _unescaped(lower[len(_EXTRA) :])
+            key = extra_key(lower[len(_EXTRA) :])
             extra[key] = (*extra.get(key, ()), value)
     wanted = UserInfo(
         name=headers.get("Impersonate-User", ""),
@@ -59,14 +58,6 @@ def _read(headers: CIMultiDict[str] | CIMultiDictProxy[str]) -> tuple[UserInfo, 
 def _is_ours(name: str) -> bool:
     lower = name.lower()
     return lower in {"impersonate-user", "impersonate-uid", "impersonate-group"} or lower.startswith(_EXTRA)
-
-
-def _unescaped(key: str) -> str:
-    """Percent-decoded, or, if it is not so encoded, as it is."""
-    for part in key.split("%")[1:]:
-        if len(part) < 2 or not all(character in "0123456789abcdef" for character in part[:2]):
-            return key
-    return unquote(key)
 
 
 def _as_go(user: UserInfo) -> str:

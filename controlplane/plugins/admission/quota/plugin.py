@@ -20,7 +20,7 @@ from controlplane.apis.core.resourcequotas import RESOURCE_QUOTAS
 from controlplane.apiserver.admission.api import Attributes, Hooks, Operation, refused
 from controlplane.apiserver.registry.translate import translate
 from controlplane.base import logs
-from controlplane.plugins.admission.api import AdmissionPlugin, PluginServices
+from controlplane.plugins.admission.api import AdmissionPlugin, PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.quota.charges import (
     LimitedResource,
     charged,
@@ -185,6 +185,8 @@ def _limited(configuration: Obj | None) -> list[LimitedResource]:
     limited = []
     for entry in part.parts("limitedResources"):
         resource = GroupResource(entry.text("apiGroup"), entry.text("resource"))
+        if not resource.resource:
+            raise PluginConfigurationError(f"{entry.at('resource')}: Required value")
         limited.append(LimitedResource(resource, entry.texts("matchContains")))
         entry.done()  # matchScopes among it: there is nothing here that is in a scope
     part.done()

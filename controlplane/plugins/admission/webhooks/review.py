@@ -76,7 +76,8 @@ def _check_v1(answer: Obj, response: Obj, verdict: Verdict, uid: str, *, mutatin
     if given_uid != uid:
         raise BadReview(f"expected response.uid={go_quoted(uid)}, got {go_quoted(given_uid)}", invalid=True)
     wanted = f"{_GROUP}/v1, Kind={_KIND}"
-    given = f"{answer.get('apiVersion') or '/'}, Kind={answer.get('kind') or ''}"
+    version = str(answer.get("apiVersion") or "")
+    given = f"{version if '/' in version else f'/{version}'}, Kind={answer.get('kind') or ''}"
     if given != wanted:
         raise BadReview(f"expected webhook response of {wanted}, got {given}", invalid=True)
     has_type = response.get("patchType") is not None

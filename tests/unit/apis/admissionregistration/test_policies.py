@@ -140,7 +140,20 @@ def test_audit_annotations_are_bounded() -> None:
         "spec.auditAnnotations[0].valueExpression: Required value: must not exceed 5120 bytes in length"
     ]
     [error] = VALIDATING.refused(spec=policy(auditAnnotations=[{"key": "b/c", "valueExpression": "'x'"}]))
-    assert error.startswith('spec.auditAnnotations[0].key: Invalid value: "b/c": a valid label key must consist of')
+    assert error.startswith('spec.auditAnnotations[0].key: Invalid value: "a/b/c": a valid label key must consist of')
+
+
+@pytest.mark.parametrize("kind", [VALIDATING, MUTATING])
+def test_match_conditions_are_judged_again_only_if_they_or_the_parameters_change(kind: Kind) -> None:
+    """What an earlier version let pass does not stand in the way of other changes."""
+    condition = {"name": "c", "expression": "params.a == 1"}
+    fields = policy() if kind is VALIDATING else mutating(APPLY)
+    old = kind.created(spec={**fields, "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}})
+    old["spec"]["matchConditions"] = [condition]
+    del old["spec"]["paramKind"]
+    assert kind.changed(old, spec={**fields, "matchConditions": [condition], "failurePolicy": "Ignore"})[1] == []
+    [error] = kind.changed(old, spec={**fields, "matchConditions": [{**condition, "name": "d"}]})[1]
+    assert "undeclared reference to 'params'" in error
 
 
 def test_status_of_a_validating_policy() -> None:
@@ -163,6 +176,12 @@ def test_status_of_a_validating_policy() -> None:
             {**condition, "type": "", "message": ""},
         ],
     }
+    astray = {"typeChecking": {"expressionWarnings": [{"fieldRef": "spec.validations[0].expression", "warning": " "}]}}
+    assert VALIDATING.changed(old, subresource="status", spec={}, status=astray)[1] == []
+    astray["typeChecking"]["expressionWarnings"][0]["fieldRef"] = "spec[foo]"
+    [error] = VALIDATING.changed(old, subresource="status", spec={}, status=astray)[1]
+    path = "status.typeChecking.expressionWarnings[0].fieldRef"
+    assert error.startswith(f'{path}: Invalid value: "spec[foo]": invalid JSONPath: ')
     *found, reason, nameless, malformed = VALIDATING.changed(old, subresource="status", spec={}, status=bad)[1]
     statuses = 'supported values: "False", "True", "Unknown"'
     assert found == [

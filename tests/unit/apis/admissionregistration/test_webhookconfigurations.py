@@ -62,6 +62,35 @@ def test_changes_of_webhooks_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([hook(), hook()], [hook(), hook(), hook()]),
+        ([hook(admissionReviewVersions=["v9"])], [hook(admissionReviewVersions=["v8", "v9"])]),
+        ([hook(sideEffects="Unknown")], [hook(sideEffects="Some")]),
+        ([hook(matchConditions=[{"name": "c", "expression": "later()"}])],) * 2,
+        (
+            [hook(objectSelector={"matchExpressions": [{"key": "a", "operator": "In", "values": ["?"]}]})],
+            [hook(namespaceSelector={"matchExpressions": [{"key": "a", "operator": "In", "values": ["!"]}]})],
+        ),
+    ],
+)
+def test_what_an_old_configuration_has_wrong_may_stay_wrong(before: list[Obj], after: list[Obj]) -> None:
+    for kind in (VALIDATING, MUTATING):
+        old = kind.created()
+        assert kind.changed(old, webhooks=after)[1], "not if it was right before"
+        old["webhooks"] = kind.decoded(webhooks=before)["webhooks"]
+        assert kind.changed(old, metadata={"labels": {"a": "b"}}, webhooks=after)[1] == []
+
+
+def test_effects_that_were_known_once() -> None:
+    old = VALIDATING.created()
+    old["webhooks"] = VALIDATING.decoded(webhooks=[hook(sideEffects="Some")])["webhooks"]
+    [error] = VALIDATING.changed(old, webhooks=[hook(sideEffects="Many")])[1]
+    known = '"None", "NoneOnDryRun", "Some", "Unknown"'
+    assert error == f'webhooks[0].sideEffects: Unsupported value: "Many": supported values: {known}'
+
+
+@pytest.mark.parametrize(
     ("hooks", "errors"),
     [
         (

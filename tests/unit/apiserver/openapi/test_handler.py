@@ -11,7 +11,7 @@ from controlplane.apimachinery.status import APIError
 from controlplane.apis.builtin import BUILTIN
 from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.registry.table import build_table
-from controlplane.client.request import Response
+from controlplane.client.request import Request, Response
 from controlplane.testing.clock import DEFAULT_START, FakeClock
 from tests.aio import run
 from tests.unit.apiserver.openapi.published import PRODUCT, WIDGETS, ask, get, get_json, serving, widgets
@@ -81,7 +81,7 @@ def test_a_document_is_looked_for_when_the_server_has_caught_up() -> None:
         async with serving(*BUILTIN) as (tables, _, mirror):
             path = "/openapi/v3/apis/shop.example.com/v1"
 
-            async def catch_up() -> bool:
+            async def catch_up(_request: Request) -> bool:
                 resources = (*BUILTIN, WIDGETS)
                 tables.swap(build_table((resource, mirror.storage(resource)) for resource in resources))
                 return True
@@ -96,7 +96,7 @@ def test_what_may_be_served_elsewhere_is_unavailable_not_unknown() -> None:
     async def scenario() -> None:
         async with serving(*BUILTIN) as (tables, _, _):
 
-            async def catch_up() -> bool:
+            async def catch_up(_request: Request) -> bool:
                 return False
 
             openapi = OpenAPI(tables, product=PRODUCT, clock=FakeClock(), catch_up=catch_up)

@@ -130,6 +130,15 @@ def test_a_limited_resource_needs_a_quota_that_covers_it() -> None:
             'unknown field "limitedResources\\[0\\].matchScopes"',
             id="scopes",
         ),
+        pytest.param(
+            {
+                "kind": "ResourceQuotaConfiguration",
+                "apiVersion": "apiserver.config.k8s.io/v1",
+                "limitedResources": [{"matchContains": ["count/"]}],
+            },
+            "limitedResources\\[0\\].resource: Required value",
+            id="no-resource",
+        ),
     ],
 )
 def test_a_configuration_that_means_nothing_here_is_refused(configuration: dict[str, Any], message: str) -> None:

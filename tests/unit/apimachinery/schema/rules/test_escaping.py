@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controlplane.apimachinery.schema.rules.escaping import escaped
+from controlplane.apimachinery.schema.rules.escaping import escaped, unescaped
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,10 @@ from controlplane.apimachinery.schema.rules.escaping import escaped
 )
 def test_names_are_escaped(name: str, identifier: str | None) -> None:
     assert escaped(name) == identifier
+    if identifier is not None:
+        assert unescaped(identifier) == name
+
+
+def test_words_that_mean_nothing() -> None:
+    assert unescaped("a__star__b") is None
+    assert unescaped("a__in__b") is None
