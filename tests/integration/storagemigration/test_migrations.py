@@ -273,8 +273,10 @@ def test_success_without_a_count_says_so() -> None:
 
             async def may_not_ask() -> bool:
                 path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-                asked = {"user": f"system:serviceaccount:kube-system:{ACCOUNT}"}
-                asked |= {"nonResourceAttributes": {"verb": "get", "path": REPORT_PATH}}
+                asked = {
+                    "user": f"system:serviceaccount:kube-system:{ACCOUNT}",
+                    "nonResourceAttributes": {"verb": "get", "path": REPORT_PATH},
+                }
                 answer = await plane.client().request("POST", path, body=dumps({"spec": asked}))
                 return not object_of(answer)["status"]["allowed"]
 
