@@ -9,6 +9,7 @@ Source: kubernetes/client-go ``util/jsonpath``.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,13 +18,20 @@ __all__ = ["JSONPath", "JSONPathError"]
 
 _Step = Callable[[Any], Iterator[Any]]
 _NAME = re.compile(r"(?:[^.\[\]\\'\" ()=<>!&|]|\\.)+")
-_INDEX = re.compile(r"\[(-?[0-9]+)\]")
-_SLICE = re.compile(r"\[(-?[0-9]*):(-?[0-9]*)(?::([0-9]*))?\]")
+_INDEX = re.compile(r"\[(-?[0-9]+|)\]")
+_SLICE = re.compile(r"\[(-?[0-9]+|):(-?[0-9]+|)(?::(-?[0-9]+|))?\]")
 _QUOTED = re.compile(r"\['([^'\],]*)'\]")
 _UNION = re.compile(r"\[([^\],?]*(?:,[^\],]*)+)\]")
 _FILTER = re.compile(r"\[\?\((.*?)\)\](?=$|[.\[])")
-_COMPARISON = re.compile(r"^\s*@(.*?)\s*(==|!=|<=|>=|<|>)\s*(.*?)\s*$")
-_EXISTS = re.compile(r"^\s*@(.+?)\s*$")
+_COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+)")
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class JSONPathError(ValueError):
@@ -74,6 +82,8 @@ def _compile(path: str) -> Iterator[_Step]:
     at = 0
     while at < len(path):
         if path.startswith("..", at):
+            if path.startswith("....", at):  # each further one would multiply what is found
+                raise JSONPathError(f"descends twice at once: {path!r} at {at}")
             at += 2
             yield _everything
             if at < len(path) and path[at] not in ".[":
@@ -99,14 +109,14 @@ def _compile(path: str) -> Iterator[_Step]:
 
 def _bracket(path: str, at: int) -> tuple[_Step, int]:
     if path.startswith("[*]", at):
-        return _children, at + 3
+        return _part(None, None, None), at + 3
     if found := _QUOTED.match(path, at):
         return _within(f".{found[1]}"), found.end()
     if found := _UNION.match(path, at):
         parts = [tuple(_compile(f"[{part.strip(' ')}]")) for part in found[1].split(",")]
         return lambda value: (inner for part in parts for inner in _follow(part, value)), found.end()
     if found := _INDEX.match(path, at):
-        return _item(int(found[1])), found.end()
+        return _item(int(found[1] or 0)), found.end()
     if found := _SLICE.match(path, at):
         start, stop, step = (int(part) if part else None for part in found.groups())
         return _part(start, stop, step), found.end()
@@ -150,7 +160,7 @@ def _part(start: int | None, stop: int | None, stride: int | None) -> _Step:
         last = size if stop is None else stop + (size if stop < 0 else 0)
         if first == last:
             return
-        if not (0 <= first < size and first < last <= size) or stride == 0:
+        if not (0 <= first < size and first < last <= size) or (stride is not None and stride <= 0):
             raise _Astray
         yield from value[first : last : stride or 1]
 
@@ -165,36 +175,47 @@ def _children(value: Any) -> Iterator[Any]:
 
 
 def _everything(value: Any) -> Iterator[Any]:
-    yield value
+    """A value and all that is in it, but for what has nothing in it: that is no place to go on from."""
+    if value and isinstance(value, (dict, list, str)):
+        yield value
     for inner in _children(value):
         yield from _everything(inner)
 
 
 def _filter(text: str) -> _Step:
-    comparison, exists = _COMPARISON.match(text), _EXISTS.match(text)
+    comparison = _COMPARISON.fullmatch(text)
     if comparison is not None:
-        path, operator, operand = JSONPath(comparison[1]), comparison[2], _literal(comparison[3])
+        left, right, name = _operand(comparison[1]), _operand(comparison[3]), comparison[2]
 
         def holds(item: Any) -> bool:
-            return any(_compare(found, operator, operand) for found in path.find(item)[:1])
-
-    elif exists is not None:
-        path = JSONPath(exists[1])
-
-        def holds(item: Any) -> bool:
-            return bool(path.find(item))
+            lefts = left(item)
+            return bool(lefts) and _compare(lefts, right(item), name)
 
     else:
-        raise JSONPathError(f"cannot read the filter {text!r}")
+        inner = _operand(text)
+
+        def holds(item: Any) -> bool:
+            try:
+                return bool(inner(item))
+            except _Astray:
+                return True  # there is something, if not all of the way
 
     def step(value: Any) -> Iterator[Any]:
-        if value is None:
-            return
         if type(value) is not list:
             raise _Astray
         yield from (item for item in value if holds(item))
 
     return step
+
+
+def _operand(text: str) -> Callable[[Any], list[Any]]:
+    """One side of a comparison: a path from the item, or a literal."""
+    text = text.strip(" ")
+    if text[:1] in {"@", "$"}:
+        steps = tuple(_compile(text[1:]))
+        return lambda item: _follow(steps, item)
+    literal = [_literal(text)]
+    return lambda _item: literal
 
 
 def _literal(text: str) -> Any:
@@ -208,20 +229,22 @@ def _literal(text: str) -> Any:
         raise JSONPathError(f"cannot read the literal {text!r}") from None
 
 
-def _compare(value: Any, operator: str, operand: Any) -> bool:
-    numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in (value, operand))
-    if not numbers and type(value) is not type(operand):
+def _compare(lefts: list[Any], rights: list[Any], name: str) -> bool:
+    """Only one scalar can be compared with one of the same type (1 and 1.0 are not), and booleans have no order.
+
+    Raises:
+        _Astray.
+    """
+    if not rights:
         return False
-    match operator:
-        case "==":
-            return bool(value == operand)
-        case "!=":
-            return bool(value != operand)
-        case "<":
-            return bool(value < operand)
-        case "<=":
-            return bool(value <= operand)
-        case ">":
-            return bool(value > operand)
-        case _:
-            return bool(value >= operand)
+    compare = _OPERATORS.get(name)
+    if len(lefts) > 1 or len(rights) > 1 or compare is None:
+        raise _Astray
+    kind = type(lefts[0])
+    if (
+        kind is not type(rights[0])
+        or kind not in (bool, int, float, str)
+        or (kind is bool and name not in ("==", "!="))
+    ):
+        raise _Astray
+    return compare(lefts[0], rights[0])

@@ -99,6 +99,7 @@ class Strategy:
     ``held``: something other than ``metadata.finalizers`` keeps a deleted object (a namespace's ``spec.finalizers``).
     ``own_preconditions``: the kind compares the preconditions of a deletion itself, and says in its own words that they
     do not hold.
+    ``has_dependents``: objects may depend on it, so that a deletion may ask the garbage collector to wait or to orphan.
     ``begin_deletion``: change the object when its deletion begins and it is held (a namespace turns Terminating).
     ``reset_fields``: dotted paths of what ``prepare_for_create`` and ``prepare_for_update`` reset, so that nobody can
     own it through this path (``status``, where there is a status subresource).
@@ -118,6 +119,7 @@ class Strategy:
     validate_name: Callable[[str, bool], Sequence[str]] | None = None
     held: Callable[[Obj], bool] = _false
     own_preconditions: bool = False
+    has_dependents: bool = True
     begin_deletion: Callable[[Obj], None] = _nothing
     reset_fields: tuple[str, ...] = ()
     record_user: Callable[[Obj, UserInfo], None] | None = None

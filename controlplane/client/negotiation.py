@@ -10,6 +10,7 @@ Source: kubernetes/apiserver ``pkg/endpoints/handlers/negotiation``; RFC 9110 se
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -93,6 +94,10 @@ CALL = OBJECT._replace(conversions=_OBJECT_KINDS - _TEXT_KINDS)
 """Of what is answered and not kept, which has no table."""
 STATUS = Form()
 """Of errors, which are in no other kind than their own."""
+_WORD = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_PARAMETERS = re.compile(rf"(?:\s*;\s*{_WORD}\s*=\s*(?:{_WORD}|{_QUOTED}))*\s*;?\s*")
+_PARAMETER_NAME = re.compile(rf"({_WORD})\s*=\s*(?:{_WORD}|{_QUOTED})")
 _CACHED_HEADER_CHARACTERS = 512
 """Longer headers are read each time: nobody sends one twice, and the cache stays small."""
 
@@ -235,7 +240,7 @@ def body_type(content_type: str | None) -> str:
     """
     if not content_type or content_type == JSON:
         return JSON
-    media_type = content_type.partition(";")[0].strip().lower()
+    media_type = _well_formed(content_type)
     if media_type in _WITHOUT_PROTOBUF:
         return media_type
     raise _unsupported(_KNOWN)
@@ -243,7 +248,19 @@ def body_type(content_type: str | None) -> str:
 
 def is_protobuf(content_type: str | None) -> bool:
     """Whether a body says that it is Kubernetes' protobuf."""
-    return content_type is not None and content_type.partition(";")[0].strip().lower() == PROTOBUF
+    return content_type is not None and _well_formed(content_type) == PROTOBUF
+
+
+def _well_formed(content_type: str) -> str:
+    """The media type that a header names; ``""`` if its parameters cannot be read, as one of them stands twice or has
+    no value: then it says nothing."""
+    media_type, semicolon, parameters = content_type.partition(";")
+    if semicolon:
+        found = _PARAMETERS.fullmatch(semicolon + parameters)
+        names = [name.lower() for name in _PARAMETER_NAME.findall(parameters)] if found else []
+        if found is None or len(set(names)) != len(names):
+            return ""
+    return media_type.strip().lower()
 
 
 def patch_type(content_type: str | None, *, native: bool) -> str:

@@ -7,8 +7,12 @@ Source: behaviour of kubernetes/apiserver ``pkg/endpoints/request`` (RequestInfo
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
+from controlplane.apimachinery.selectors.fields import parse_field_selector
+from controlplane.apimachinery.selectors.labels import SelectorError, parse_label_selector
+from controlplane.apimachinery.validation.names import name_is_path_segment
 from controlplane.base.values import dataclass
 from controlplane.client.request import Query
 
@@ -21,6 +25,9 @@ _PATH_VERBS = frozenset({"proxy", "watch"})
 _NO_SUBRESOURCES = frozenset({"proxy"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _SELECTOR_VERBS = frozenset({"list", "watch", "deletecollection"})
+_NUMBERS = ("limit", "timeoutSeconds")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+"""Longer numbers, most of which are out of range, are not read as one."""
 _REMEMBERED_CHARACTERS = 512
 """Of path and query; longer ones are read each time."""
 
@@ -33,7 +40,7 @@ class RequestInfoError(ValueError):
 class RequestInfo:
     """The reading of one request, shared by all requests alike: not to be changed. For a non-resource request only
     ``path`` and ``verb`` (the lower-case method) say anything. ``name`` may come from the field selector
-    ``metadata.name=…`` of a list, watch or deletecollection."""
+    ``metadata.name=…`` of a list or watch."""
 
     is_resource: bool
     path: str
@@ -118,7 +125,7 @@ def _read_collection(info: RequestInfo, query_string: str, *, via_path: bool) ->
     query = Query.parse(query_string) if query_string else Query()
     if info.verb == "get":
         info.verb = "watch" if query.flag("watch") else "list"
-        info.name = _single_name(query.first("fieldSelector"))
+        info.name = _single_name(query)
     elif info.verb == "delete":
         info.verb = "deletecollection"
     if not via_path and info.verb in _SELECTOR_VERBS:
@@ -126,12 +133,19 @@ def _read_collection(info: RequestInfo, query_string: str, *, via_path: bool) ->
         info.label_selector = query.first("labelSelector")
 
 
-def _single_name(field_selector: str) -> str:
-    """The name that ``metadata.name=x`` or ``==x`` requires, if it could be a path segment; else ``""``."""
-    for term in field_selector.split(","):
-        field, equals, value = term.partition("=")
-        if equals and field == "metadata.name":
-            name = value.removeprefix("=")
-            if name and name not in (".", "..") and not set("/%") & set(name):
-                return name
-    return ""
+def _single_name(query: Query) -> str:
+    """The name that ``metadata.name=x`` requires, if it could be a path segment; else ``""``.
+
+    Options that cannot be read name nothing: nobody may be let in for one part of what is refused as a whole.
+    """
+    text = query.first("fieldSelector")
+    if "metadata.name" not in text:
+        return ""
+    try:
+        name = parse_field_selector(text).exact("metadata.name") or ""
+        parse_label_selector(query.first("labelSelector"))
+    except SelectorError:
+        return ""
+    if not all(_INTEGER.fullmatch(query.first(number)) for number in _NUMBERS if number in query):
+        return ""
+    return "" if name_is_path_segment(name, False) else name

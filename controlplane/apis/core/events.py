@@ -74,6 +74,7 @@ EVENTS = Resource(
     strategy=Strategy(
         validate=_validate,
         validate_update=_validate_update,
+        has_dependents=False,
         create_on_update=True,
         ttl_seconds=event_ttl_seconds,
     ),

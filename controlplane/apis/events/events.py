@@ -65,6 +65,7 @@ NEW_EVENTS = Resource(
     strategy=Strategy(
         validate=_validate,
         validate_update=_validate_update,
+        has_dependents=False,
         create_on_update=True,
         ttl_seconds=event_ttl_seconds,
     ),

@@ -62,7 +62,8 @@ def decode(text: str) -> Continue:
     if not start:
         raise _invalid(": encoded start key empty (version meta.k8s.io/v1)")
     relative = start.removeprefix("/")
-    if posixpath.normpath("/" + relative) != "/" + relative:  # a client may not climb out of what it listed
+    # a client may not climb out of what it listed (and POSIX lets two slashes at the start stand)
+    if relative.startswith("/") or posixpath.normpath("/" + relative) != "/" + relative:
         raise _invalid(f": {start}")
     return Continue(revision, relative)
 

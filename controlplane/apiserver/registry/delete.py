@@ -103,7 +103,12 @@ class _Deletion:
             await self._admit(old)
 
     def _finalizers(self, old: Obj) -> list[str]:
-        return finalizers_after(self._request, old["metadata"], garbage_collection=self._settings.garbage_collection)
+        return finalizers_after(
+            self._request,
+            old["metadata"],
+            garbage_collection=self._settings.garbage_collection,
+            has_dependents=self._served.resource.strategy.has_dependents,
+        )
 
     async def _require_free(self, old: Obj, entry: Entry) -> None:
         await self._check(old, entry)

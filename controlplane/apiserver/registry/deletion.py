@@ -69,21 +69,28 @@ def _check_own_preconditions(request: DeleteRequest, resource: Resource, meta: O
             raise status.conflict(resource.gr, meta["name"], why)
 
 
-def finalizers_after(request: DeleteRequest, meta: Obj, *, garbage_collection: bool) -> list[str]:
+def finalizers_after(
+    request: DeleteRequest, meta: Obj, *, garbage_collection: bool, has_dependents: bool = True
+) -> list[str]:
     """The finalizers an object has once it is under deletion: an explicit policy adds the garbage collector's finalizer
-    and removes its other one; without one, what the object carries already stays."""
+    and removes its other one; without one, what the object carries already stays. A kind without dependents keeps
+    neither, whatever was asked: the garbage collector does not look at it and would never take it away."""
     finalizers = list(meta.get("finalizers") or ())
     if not garbage_collection:
         return finalizers
-    if request.orphan_dependents is not None:
-        wanted = ORPHAN_FINALIZER if request.orphan_dependents else None
-    elif request.propagation_policy is not None:
-        wanted = _OF_POLICY[request.propagation_policy]
-    else:
-        wanted = next((f for f in finalizers if f in _POLICY_FINALIZERS), None)
+    wanted = _wanted_finalizer(request, finalizers) if has_dependents else None
     kept = [f for f in finalizers if f not in _POLICY_FINALIZERS]
     after = [*kept, wanted] if wanted else kept
     return finalizers if set(after) == set(finalizers) else after
+
+
+def _wanted_finalizer(request: DeleteRequest, finalizers: list[str]) -> str | None:
+    """The garbage collector's finalizer that the request asks for, or else the one that is there."""
+    if request.orphan_dependents is not None:
+        return ORPHAN_FINALIZER if request.orphan_dependents else None
+    if request.propagation_policy is not None:
+        return _OF_POLICY[request.propagation_policy]
+    return next((f for f in finalizers if f in _POLICY_FINALIZERS), None)
 
 
 def mark_deleting(meta: Obj, now: str, *, counted: bool = True) -> None:

@@ -44,14 +44,25 @@ OBJ = {
         ("$.spec.n"[1:], [1]),
         (".spec.l[?(@.v>1)].k", ["b"]),
         (".spec.l[?(@.missing)].k", []),
+        (".spec.l[?(@.v==1.0)].k", []),
+        (".spec.l[?(@.k>1)].k", []),
+        (".spec.l[?(@.v<>1)].k", []),
+        (".spec.l[?(@.k==@.k)].v", [1, 2]),
+        (".spec.l[?(@.v)].k", ["a", "b"]),
+        (".spec.null[?(@.v)].k", []),
+        (".spec.l[].k", ["a"]),
+        (".spec.l[::-1].k", []),
+        (".spec[*]", []),
+        (".spec.n..", []),
         ("..k", ["a", "b"]),
+        ("...k", ["a", "b"]),
     ],
 )
 def test_finding(path: str, found: list[Any]) -> None:
     assert JSONPath(path).find(OBJ) == found
 
 
-@pytest.mark.parametrize("path", [".a[", '.a["b"]', ".a[b]", ".a[?(b)]", ".a[?(@.b==c)]"])
+@pytest.mark.parametrize("path", [".a[", '.a["b"]', ".a[b]", ".a[?(b)]", ".a[?(@.b==c)]", "....k", ".a........k"])
 def test_what_cannot_be_read(path: str) -> None:
     with pytest.raises(JSONPathError):
         JSONPath(path)

@@ -49,6 +49,9 @@ def test_a_token_decodes_to_what_was_encoded(revision: int, start: str) -> None:
         pytest.param(
             token(v="meta.k8s.io/v1", rv=1, start="../secrets/a"), "continue key is not valid: ../", id="climbs"
         ),
+        pytest.param(
+            token(v="meta.k8s.io/v1", rv=1, start="//a"), "continue key is not valid: //a", id="a slash too many"
+        ),
     ],
 )
 def test_what_is_no_token_is_400_and_says_why(text: str, why: str) -> None:

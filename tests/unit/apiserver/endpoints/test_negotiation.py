@@ -88,6 +88,7 @@ def test_a_long_header_is_read_but_not_kept() -> None:
     [
         pytest.param(None, JSON, id="none"),
         pytest.param("application/json; charset=utf-8", JSON, id="with a charset"),
+        pytest.param('Application/JSON; profile="a;b"; charset=utf-8;', JSON, id="with several parameters"),
         pytest.param("application/yaml", YAML, id="YAML"),
     ],
 )
@@ -95,9 +96,18 @@ def test_a_body_is_json_unless_it_says_otherwise(content_type: str | None, expec
     assert body_type(content_type) == expected
 
 
-def test_a_body_in_another_format_is_415_with_the_formats_there_are() -> None:
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        pytest.param("text/plain", id="another"),
+        pytest.param("application/json; charset", id="a parameter without a value"),
+        pytest.param("application/json; a=1; A=2", id="a parameter twice"),
+        pytest.param("application/json; a=1 b=2", id="no semicolon between"),
+    ],
+)
+def test_a_body_in_another_format_is_415_with_the_formats_there_are(content_type: str) -> None:
     with pytest.raises(APIError) as refused:
-        body_type("text/plain")
+        body_type(content_type)
     assert refused.value.code == 415
     assert refused.value.message.endswith("application/json, application/yaml, application/vnd.kubernetes.protobuf")
 

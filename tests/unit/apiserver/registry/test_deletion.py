@@ -36,6 +36,12 @@ def test_without_a_garbage_collector_no_finalizer_is_set_that_nobody_would_remov
     assert finalizers_after(request, {"finalizers": ["x.io/f"]}, garbage_collection=False) == ["x.io/f"]
 
 
+def test_what_has_no_dependents_waits_for_no_garbage_collector() -> None:
+    request = DeleteRequest(propagation_policy="Foreground")
+    meta = {"finalizers": ["orphan", "x.io/f"]}
+    assert finalizers_after(request, meta, garbage_collection=True, has_dependents=False) == ["x.io/f"]
+
+
 @pytest.mark.parametrize(
     ("meta", "expected"),
     [
