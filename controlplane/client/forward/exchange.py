@@ -147,7 +147,8 @@ class Connection(asyncio.Protocol):
         Raises:
             ConnectionError: there is none. Cancelled, the connection is closed.
         """
-        assert self._transport is not None
+        if self._transport is None or self.closed:
+            raise ConnectionResetError("EOF")
         self._is_head = is_head
         head: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._head = head

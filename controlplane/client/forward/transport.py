@@ -13,7 +13,7 @@ import asyncio
 import os
 import socket
 import ssl
-from time import monotonic
+from collections.abc import Awaitable
 from urllib.parse import quote
 
 from multidict import CIMultiDict
@@ -22,6 +22,7 @@ from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.base.values import dataclass
 from controlplane.client.forward.exchange import Answer, Connection
+from controlplane.client.forward.pool import Pool, Unanswered
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection
 
@@ -32,18 +33,12 @@ log = logs.get(__name__)
 LOOK_SECONDS = 10.0
 """How often the proxy certificate's files are looked at."""
 CONNECT_SECONDS = 30.0
-_IDLE_SECONDS = 90
 _REFUSAL_SECONDS = 0.5
 """How long a refusal may take to come."""
-"""After so long a kept connection is not used again: the other server may be about to close it."""
 _REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
 """What may be sent again where a kept connection turns out to be closed."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _PATH_SAFE = "/:@!$&'()*+,;=~"
-
-
-class Unanswered(Exception):
-    """No answer came; the text says why, in the words of Go's client."""
 
 
 class NotTrusted(Exception):
@@ -86,7 +81,7 @@ class ForwardTransport:
     ) -> None:
         self._cert_file, self._key_file = cert_file, key_file
         self._connect_seconds, self._dead_seconds = connect_seconds, dead_seconds
-        self._idle: dict[tuple[Endpoint, ssl.SSLContext], list[Connection]] = {}
+        self._pools: dict[tuple[Endpoint, ssl.SSLContext], Pool] = {}
         self._open: set[Connection] = set()
         self._closed = False
         self._contexts: dict[Trust, ssl.SSLContext] = {}
@@ -124,40 +119,35 @@ class ForwardTransport:
         """
         context = self._contexts.get(trust) or await self.context(trust)
         request = _rendered(method, target, endpoint, headers, body)
-        kept = self._kept(endpoint, context)
-        while kept is not None:
+        pool = self._pool(trust, endpoint, context)
+        while True:
+            connection = pool.kept() or await pool.connection()
+            was_used = connection.idle_since > 0.0
             try:
-                return await kept.ask(request, is_head=method == "HEAD")
+                return await connection.ask(request, is_head=method == "HEAD")
             except OSError as error:
-                if method not in _REPEATABLE:
+                if not (was_used and method in _REPEATABLE):
                     raise Unanswered(_said(error)) from error
-            kept = self._kept(endpoint, context)
-        connection = await self._connect(trust, endpoint, context)
-        try:
-            return await connection.ask(request, is_head=method == "HEAD")
-        except OSError as error:
-            raise Unanswered(_said(error)) from error
 
-    def _kept(self, endpoint: Endpoint, context: ssl.SSLContext) -> Connection | None:
-        """A connection that is open and idle, the one used last."""
-        idle = self._idle.get((endpoint, context), [])
-        while idle:
-            connection = idle.pop()
-            if not connection.closed and monotonic() - connection.idle_since < _IDLE_SECONDS:
-                return connection
-            connection.abort()
-        return None
+    def _pool(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext) -> Pool:
+        pool = self._pools.get((endpoint, context))
+        if pool is None:
 
-    async def _connect(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext) -> Connection:
+            def connect(pool: Pool) -> Awaitable[Connection]:
+                return self._connect(trust, endpoint, context, pool)
+
+            pool = self._pools[endpoint, context] = Pool(connect)
+        return pool
+
+    async def _connect(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext, pool: Pool) -> Connection:
         """Raises Unanswered."""
         loop = asyncio.get_running_loop()
 
         def free(connection: Connection) -> None:
             if self._closed or self._contexts.get(trust) is not context:  # nobody would find it any more
                 connection.abort()
-                return
-            connection.idle_since = monotonic()
-            self._idle.setdefault((endpoint, context), []).append(connection)
+            else:
+                pool.free(connection)
 
         def made() -> Connection:
             connection = Connection(free, self._open.discard)
@@ -206,7 +196,7 @@ class ForwardTransport:
         self._closed = True
         for connection in tuple(self._open):
             connection.abort()
-        self._idle.clear()
+        self._pools.clear()
 
     def _look(self) -> tuple[tuple[int, int], ...]:
         found = []

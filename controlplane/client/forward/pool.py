@@ -1,0 +1,116 @@
+"""The connections to one server: kept ones first, the one used last before the others.
+
+A few are made at a time. A burst of first requests would else be as many TLS handshakes at once, each of which takes
+the longer the more there are, until all of them have taken too long. Who waits gets its turn to connect, or a
+connection that has become free, whichever is sooner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from time import monotonic
+
+from controlplane.client.forward.exchange import Connection
+
+__all__ = ["CONNECTS", "Pool", "Unanswered"]
+
+CONNECTS = 4
+"""Connections that are made at a time."""
+IDLE_SECONDS = 90
+"""After so long a kept connection is not used again: the other server may be about to close it."""
+
+
+class Unanswered(Exception):
+    """No answer came; the text says why, in the words of Go's client."""
+
+
+class Pool:
+    """``connect`` makes a connection or raises Unanswered. Its connections are to be given to ``free`` when they may
+    be asked anew."""
+
+    __slots__ = ("_connect", "_connecting", "_idle", "_made", "_waiting")
+
+    def __init__(self, connect: Callable[[Pool], Awaitable[Connection]]) -> None:
+        self._connect = connect
+        self._idle: list[Connection] = []
+        self._connecting = 0
+        self._made = 0
+        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
+        """Each gets a connection, or None: its turn to connect. Nobody waits while fewer than CONNECTS are made."""
+
+    def kept(self) -> Connection | None:
+        """A connection that is open and idle."""
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.closed and monotonic() - connection.idle_since < IDLE_SECONDS:
+                return connection
+            connection.abort()
+        return None
+
+    async def connection(self) -> Connection:
+        """A new connection, or one that has just become free.
+
+        Raises:
+            Unanswered: none can be made; or none was made while one failed, which then speaks for all that wait.
+        """
+        while self._connecting >= CONNECTS:
+            given = await self._turn()
+            if given is None:
+                break
+            if not given.closed:
+                return given
+        else:
+            self._connecting += 1
+        made_before = self._made
+        try:
+            connection = await self._connect(self)
+        except Unanswered as error:
+            if self._made == made_before:
+                self._fail(error)
+            raise
+        else:
+            self._made += 1
+            return connection
+        finally:
+            self._pass_turn()
+
+    def free(self, connection: Connection) -> None:
+        """Take back a connection whose answer has come whole."""
+        connection.idle_since = monotonic()
+        if not self._give(connection):
+            self._idle.append(connection)
+
+    async def _turn(self) -> Connection | None:
+        waiting: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
+                given = waiting.result()  # for nobody
+                if given is not None:
+                    self.free(given)
+                else:
+                    self._pass_turn()
+            raise
+
+    def _pass_turn(self) -> None:
+        if not self._give(None):
+            self._connecting -= 1
+
+    def _give(self, given: Connection | None) -> bool:
+        """To who waits longest; whether somebody waits."""
+        while self._waiting:
+            waiting = self._waiting.popleft()
+            if not waiting.done():
+                waiting.set_result(given)
+                return True
+        return False
+
+    def _fail(self, error: Unanswered) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        for one in waiting:
+            if not one.done():
+                one.set_exception(Unanswered(str(error)))
