@@ -4,20 +4,29 @@ is neither shown nor sent on.
 
 Source: the role of kubernetes/apiserver ``pkg/util/peerproxy/gv_exclusion_manager.go``. Upstream leaves out whole
 versions, for 5 minutes longer than they exist: its peers may say what they no longer have. Here one resource is left
-out, for as long as its definition exists: a peer proves its state current before it answers.
+out, for as long as its definition exists. A peer's answer is left without what was everybody's while it was made: it
+would keep what has been deleted since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.storage.cache.mirror import Mirror
 
-__all__ = ["Everybodys"]
+__all__ = ["Everybodys", "Names"]
 
 _DEFINITIONS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
+
+class Names(NamedTuple):
+    """What is everybody's: resources by their definitions' keys, and the versions that API services' servers serve."""
+
+    definitions: frozenset[bytes] = frozenset()
+    remotes: frozenset[GroupVersion] = frozenset()
 
 
 class Everybodys:
@@ -31,35 +40,44 @@ class Everybodys:
         if GroupVersion(group, version) in self._tables.current.remotes:
             return True
         prefix = self._definitions()
-        return prefix is not None and bool(self._mirror.scan(prefix + f"{plural}.{group}".encode()))
+        if prefix is None:
+            return False
+        key = prefix + f"{plural}.{group}".encode()
+        return any(entry.key == key for entry in self._mirror.scan(key))
 
-    def names(self) -> tuple[frozenset[bytes], frozenset[GroupVersion]]:
-        """What decides: the keys of definitions, and the versions that others serve."""
+    def names(self) -> Names:
+        """What decides now."""
         prefix = self._definitions()
         keys = frozenset(entry.key for entry in self._mirror.scan(prefix)) if prefix is not None else frozenset()
-        return keys, frozenset(self._tables.current.remotes)
+        return Names(keys, frozenset(self._tables.current.remotes))
 
-    def left_out(self, groups: Sequence[Obj]) -> tuple[Obj, ...]:
-        """A peer's groups without what is everybody's; entries that keep all are the same."""
-        return tuple(group for group in map(self._group, groups) if group is not None)
-
-    def _group(self, group: Obj) -> Obj | None:
-        name: str = group["metadata"].get("name") or ""
-        versions = group.get("versions") or []
-        kept = [version for version in (self._version(name, one) for one in versions) if version is not None]
-        if not kept:
-            return None
-        same = len(kept) == len(versions) and all(new is old for new, old in zip(kept, versions, strict=True))
-        return group if same else {**group, "versions": kept}
-
-    def _version(self, group: str, version: Obj) -> Obj | None:
-        resources = version.get("resources") or []
-        kept = [one for one in resources if not self.has(group, version["version"], one["resource"])]
-        if len(kept) == len(resources):
-            return version
-        return {**version, "resources": kept} if kept else None
+    def left_out(self, groups: Sequence[Obj], *, before: Names = Names()) -> tuple[Obj, ...]:  # noqa: B008 - immutable
+        """A peer's groups without what is everybody's now, or was ``before``; entries that keep all are the same."""
+        now, prefix = self.names(), self._definitions() or b""
+        names = Names(now.definitions | before.definitions, now.remotes | before.remotes)
+        return tuple(kept for group in groups if (kept := _group(group, names, prefix)) is not None)
 
     def _definitions(self) -> bytes | None:
         """The prefix of definitions' keys; None where this server does not know definitions."""
         served = self._tables.current.lookup(*_DEFINITIONS)
         return self._mirror.prefix + f"{served.resource.key_prefix}/".encode() if served is not None else None
+
+
+def _group(group: Obj, names: Names, prefix: bytes) -> Obj | None:
+    name: str = group["metadata"].get("name") or ""
+    versions = group.get("versions") or []
+    kept = [version for version in (_version(name, one, names, prefix) for one in versions) if version is not None]
+    if not kept:
+        return None
+    same = len(kept) == len(versions) and all(new is old for new, old in zip(kept, versions, strict=True))
+    return group if same else {**group, "versions": kept}
+
+
+def _version(group: str, version: Obj, names: Names, prefix: bytes) -> Obj | None:
+    if GroupVersion(group, version["version"]) in names.remotes:
+        return None
+    resources = version.get("resources") or []
+    kept = [one for one in resources if prefix + f"{one['resource']}.{group}".encode() not in names.definitions]
+    if len(kept) == len(resources):
+        return version
+    return {**version, "resources": kept} if kept else None

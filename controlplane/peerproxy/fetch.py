@@ -44,7 +44,8 @@ class PeerFetch:
         self._tables, self._everybodys, self._whole = tables, everybodys, whole
 
     async def resources(self, peer: Peer) -> Resources:
-        groups = await self._documents.groups(peer)
+        before = self._everybodys.names()
+        groups = self._everybodys.left_out(await self._documents.groups(peer), before=before)
         gvs = list(self._differing(groups)) if self._whole else []
         return Resources(groups, await self._documents.legacy(peer, gvs))
 

@@ -90,7 +90,7 @@ class MergedDocuments:
     @cached_property
     def _by_name(self) -> dict[str, Obj]:
         """All groups, in order."""
-        own = self._own.described
+        own = sorted(self._own.described, key=lambda group: bool(group["metadata"]))  # the core group first, as peers'
         lists: dict[str, Sequence[Obj]] = {id_: server.groups for id_, server in self._elsewhere.servers.items()}
         lists[self._elsewhere.own_id] = own
         merged = merged_groups([lists[id_] for id_ in sorted(lists)])

@@ -1,0 +1,53 @@
+"""Custom resources among servers that show what each other serves: they come and go with their definitions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from controlplane.apimachinery.identity import Obj
+from tests.aio import run
+from tests.integration.peerproxy.fleet import AGGREGATED, eventually, fleet, heard, impatient, json_of
+from tests.integration.peerproxy.kinds import serve_a
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+BOLTS = "/apis/parts.example.org/v1/bolts"
+DEFINITION: Obj = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "bolts.parts.example.org"},
+    "spec": {
+        "group": "parts.example.org",
+        "scope": "Cluster",
+        "names": {"plural": "bolts", "singular": "bolt", "kind": "Bolt", "listKind": "BoltList"},
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        ],
+    },
+}
+
+
+def test_a_custom_resource_that_a_peer_was_heard_with_goes_with_its_definition(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, planes):
+            b = planes["b"].client()
+            created = await b.request("POST", DEFINITIONS, body=json.dumps(DEFINITION).encode())
+            assert created.status == 201
+            a = await made.start("a", serve_a)
+            await heard(a, 1)
+            assert (await impatient(a).request("GET", BOLTS)).status == 200
+            shown = await json_of(impatient(a), "/apis", AGGREGATED)
+            assert shown == await json_of(b, "/apis", AGGREGATED), "groups that one knows alone leave the order alike"
+            deleted = await b.request("DELETE", f"{DEFINITIONS}/bolts.parts.example.org")
+            assert deleted.status == 200
+
+            async def gone() -> bool:
+                return (await a.client().request("GET", f"{DEFINITIONS}/bolts.parts.example.org")).status == 404
+
+            await eventually(gone)
+            assert (await impatient(a).request("GET", BOLTS)).status == 404
+            shown = await json_of(impatient(a), "/apis", AGGREGATED)
+            assert "parts.example.org" not in {group["metadata"]["name"] for group in shown["items"]}
+            assert shown == await json_of(b, "/apis", AGGREGATED)
+
+    run(main())
