@@ -108,8 +108,6 @@ def _validate_subject(subject: Obj, path: str, *, namespaced: bool) -> list[Fiel
         if not namespaced and not subject.get("namespace"):
             errors.append(required(f"{path}.namespace"))
     elif subject["kind"] in {"User", "Group"}:
-        if not name:
-            errors.append(invalid(f"{path}.name", name, f"{subject['kind'].lower()} name cannot be empty"))
         if group != GROUP:
             errors.append(not_supported(f"{path}.apiGroup", group, [GROUP]))
     else:

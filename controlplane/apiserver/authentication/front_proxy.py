@@ -96,10 +96,10 @@ def _first(headers: Headers, names: tuple[str, ...]) -> str:
 
 def _extra(headers: Headers, prefixes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     extra: dict[str, tuple[str, ...]] = {}
-    for prefix in prefixes:
+    for prefix in map(str.lower, prefixes):
         for name, value in headers.items():
             lower = name.lower()
-            if lower.startswith(prefix.lower()):
+            if lower.startswith(prefix):
                 key = extra_key(lower[len(prefix) :])
                 extra[key] = (*extra.get(key, ()), value)
     return extra

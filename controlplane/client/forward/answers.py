@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import lru_cache
 
 from controlplane.base.streams import Chunk
 from controlplane.base.tasks import TaskGroup
@@ -31,11 +32,13 @@ _NOT_PASSED_ON = frozenset(
 
 def answer_headers(answer: Answer) -> list[tuple[str, str]]:
     """The headers that go along with an answer's body."""
-    return [
-        (name, value)
-        for name, value in answer.headers.items()
-        if name.lower() not in _NOT_PASSED_ON and not name.lower().startswith("access-control-")
-    ]
+    return [pair for pair in answer.headers.items() if _is_passed_on(pair[0])]
+
+
+@lru_cache(maxsize=256)
+def _is_passed_on(name: str) -> bool:
+    lower = name.lower()
+    return lower not in _NOT_PASSED_ON and not lower.startswith("access-control-")
 
 
 async def passed_on(answer: Answer, *, method: str) -> Response:

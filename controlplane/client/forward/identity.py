@@ -7,6 +7,7 @@ Source: kubernetes/client-go ``transport/round_trippers.go`` (SetAuthProxyHeader
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import quote
 
 from multidict import CIMultiDict
@@ -30,6 +31,7 @@ _HOPS = frozenset(
     }
 )
 """Headers of one connection, not of the request."""
+_NOT_SENT_ON = _HOPS | _CREDENTIALS
 _NAME_SAFE = "!#$&'*+-.^_`|~"
 """What a header's name may have beside letters and digits; ``%`` is the escape itself."""
 
@@ -43,7 +45,7 @@ def identity_headers(user: UserInfo) -> CIMultiDict[str]:
         headers.add(_GROUP, group)
     for key, values in user.extra.items():
         for value in values:
-            headers.add(f"{_EXTRA}{quote(key, safe=_NAME_SAFE)}", value)
+            headers.add(_extra_name(key), value)
     return headers
 
 
@@ -55,7 +57,7 @@ def forwarded_headers(request: Request, *, to_peer: bool = False) -> CIMultiDict
     named = _named_hops(request.headers)
     for name, value in request.headers.items():
         lower = name.lower()
-        if not (lower in _HOPS or lower in _CREDENTIALS or lower in named or lower.startswith(_REMOTE)):
+        if not (lower in _NOT_SENT_ON or lower in named or lower.startswith(_REMOTE)):
             headers.add(name, value)
     if request.remote:
         address = request.remote.rpartition(":")[0].strip("[]") or request.remote
@@ -73,6 +75,12 @@ def forwarded_headers(request: Request, *, to_peer: bool = False) -> CIMultiDict
     return headers
 
 
+@lru_cache(maxsize=256)
+def _extra_name(key: str) -> str:
+    return _EXTRA + quote(key, safe=_NAME_SAFE)
+
+
 def _named_hops(headers: Mapping[str, str]) -> frozenset[str]:
     """Further headers that the sender says are the connection's."""
-    return frozenset(name.strip().lower() for name in headers.get("Connection", "").split(","))
+    named = headers.get("Connection")
+    return frozenset(name.strip().lower() for name in named.split(",")) if named else frozenset()

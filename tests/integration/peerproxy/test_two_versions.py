@@ -136,8 +136,12 @@ def test_a_version_of_which_each_serves_a_part_is_one_document(tmp_path: Path) -
                     return both <= paths and "io.k8s.api.core.v1.Secret" in document["components"]["schemas"]
 
                 assert await eventually(complete, seconds=30)
-            first, second = [await json_of(plane.client(), "/openapi/v3") for plane in (part, planes["b"])]
-            assert first["paths"]["api/v1"] == second["paths"]["api/v1"]
+
+            async def same() -> bool:  # once "b", which has all of it from the start, has heard "part"'s, too
+                roots = [await json_of(plane.client(), "/openapi/v3") for plane in (part, planes["b"])]
+                return bool(roots[0]["paths"]["api/v1"] == roots[1]["paths"]["api/v1"])
+
+            assert await eventually(same)
 
     run(main())
 

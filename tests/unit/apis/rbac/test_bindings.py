@@ -58,7 +58,6 @@ def test_groups_are_filled_in() -> None:
             {"roleRef": ROLE, "subjects": [{"kind": "User"}, {"kind": "Group", "apiGroup": "other", "name": "g"}]},
             [
                 "subjects[0].name: Required value",
-                'subjects[0].name: Invalid value: "": user name cannot be empty',
                 f'subjects[1].apiGroup: Unsupported value: "other": supported values: "{GROUP}"',
             ],
         ),

@@ -66,6 +66,20 @@ def test_a_policy_leaves_a_finalizer_for_the_garbage_collector(query: str, body:
     run(scenario())
 
 
+@pytest.mark.parametrize("query", ["propagationPolicy=Foreground", "orphanDependents=true"])
+def test_an_event_has_no_dependents_to_wait_for(query: str) -> None:
+    async def scenario() -> None:
+        async with running_plane() as plane:
+            await plane.namespace()
+            path = "/api/v1/namespaces/ns/events"
+            event = {"metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "namespace": "ns", "name": "p"}}
+            assert (await plane.call("POST", path, event)).status == 201
+            assert (await plane.call("DELETE", f"{path}/e?{query}")).body["status"] == "Success"
+            assert (await plane.call("GET", f"{path}/e")).status == 404
+
+    run(scenario())
+
+
 def test_without_a_garbage_collector_a_policy_holds_nothing() -> None:
     async def scenario() -> None:
         async with running_plane(garbage_collection=False) as plane:
