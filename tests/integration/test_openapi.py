@@ -99,6 +99,7 @@ def test_an_old_hash_leads_to_the_new_document(tmp_path: Path) -> None:
     run(scenario())
 
 
+@pytest.mark.alone
 def test_who_gets_objects_hardly_notices_that_the_whole_is_built(tmp_path: Path) -> None:
     """p99 of GET while Swagger is built, in both encodings: 20 ms, here with room for a busy machine and for the client
     on the same loop."""

@@ -120,6 +120,7 @@ def test_foreign_collectors_appear_on_the_page(registry: metrics.Registry) -> No
     assert samples(parse_openmetrics(page(registry, OPENMETRICS)[1]))["embedded_things_total[]"] == 2
 
 
+@pytest.mark.alone
 def test_a_scrape_of_300_histograms_does_not_hold_the_loop() -> None:
     registry = metrics.Registry()
     for number in range(30):

@@ -134,6 +134,7 @@ def test_large_body_is_complete_and_others_are_served_meanwhile(body: bytes | li
     run(scenario())
 
 
+@pytest.mark.alone
 def test_large_body_does_not_hold_the_loop() -> None:
     async def scenario() -> None:
         pieces = [b"y" * 1000] * 7000
