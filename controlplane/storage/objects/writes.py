@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from controlplane.apimachinery.codec.objects import encode_stored
 from controlplane.apimachinery.identity import Obj
-from controlplane.base.aside import aside, is_long, note_size
+from controlplane.base.aside import LONG_BYTES, aside, is_long, note_size
 from controlplane.storage.api import Entry as StoredEntry
 from controlplane.storage.api import Keep
 from controlplane.storage.cache.entry import Entry
@@ -108,6 +108,10 @@ class Writer:
             if self._view.is_remote:
                 await self._view.ready((entry,), version)
             note_size(len(entry.data))
+            if is_long() and not state.current and await self._mirror.fresh(None):
+                state = _State(self._mirror.image.index.get(key), current=True)  # too long to be judged twice
+                if state.entry is not entry:
+                    continue
             obj = await self._decoded(entry, version) if is_long() else self._view.decode(entry, version)
             try:
                 return state, entry, await judge(obj, entry)
@@ -138,7 +142,11 @@ class Writer:
         current = result.current
         if fetching := self._mirror.intake.fetch((current,)):
             await fetching
-        return _State(None if current is None else self._mirror.intake.read(current), current=True)
+        if current is None:
+            return _State(None, current=True)
+        if len(current.value) < LONG_BYTES:
+            return _State(self._mirror.intake.read(current), current=True)
+        return _State(await aside(lambda: self._mirror.intake.read(current)), current=True)
 
     def _written(self, key: bytes, plain: bytes, revision: int, create_revision: int) -> Entry:
         """The entry of a write that succeeded: the mirror's own, where it has it already."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import weakref
 from contextvars import ContextVar
 from time import perf_counter, thread_time
 
 import pytest
 
-from controlplane.base.aside import LONG_BYTES, SWITCH_SECONDS, aside, is_long, note_size
+from controlplane.base.aside import LONG_BYTES, SWITCH_SECONDS, aside, is_long, note_size, release
 from tests.aio import run
 
 NAME: ContextVar[str] = ContextVar("name", default="")
@@ -91,3 +92,25 @@ def test_the_longest_counts_and_only_for_the_task() -> None:
         return await long, await short, is_long()
 
     assert run(scenario()) == (True, False, False)
+
+
+def test_what_was_long_is_freed_part_by_part_and_others_keep_theirs() -> None:
+    class Part:
+        """Something whose end is seen."""
+
+    async def scenario() -> tuple[dict[str, object], list[object], bool]:
+        note_size(LONG_BYTES)
+        kept: list[object] = [{"kept": True}]
+        ended = threading.Event()
+        made = await aside(lambda: {"part": {"inner": [Part()]}, "kept": kept})
+        weakref.finalize(made["part"]["inner"][0], ended.set)  # type: ignore[index]
+        del made
+        assert not ended.is_set()
+        release()
+        await asyncio.to_thread(ended.wait, 5)
+        return {"freed": ended.is_set()}, kept, is_long()
+
+    freed, kept, long = run(scenario())
+    assert freed == {"freed": True}
+    assert kept == [{"kept": True}]
+    assert not long
