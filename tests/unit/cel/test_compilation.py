@@ -11,6 +11,8 @@ from tests.unit.cel.environments import ENVIRONMENT
 EXPRESSION = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 )
+ARGUMENTS = EXPRESSION.replace("'(', ", "'(', ')', ")
+INDEX = EXPRESSION.replace("'!', ", "'!', '?', ")
 
 ONE_ISSUE = [
     # source, column, what follows "Syntax error: "; by ANTLR's own runtime with the grammar of cel-go
@@ -20,8 +22,8 @@ ONE_ISSUE = [
     (".", 2, "no viable alternative at input '.'"),
     ("!-i", 3, "no viable alternative at input '-i'"),
     ("!", 2, f"extraneous input '<EOF>' expecting {EXPRESSION}"),
-    ("f(", 3, f"mismatched input '<EOF>' expecting {EXPRESSION.replace("'(', ", "'(', ')', ")}"),
-    ("f(,)", 3, f"extraneous input ',' expecting {EXPRESSION.replace("'(', ", "'(', ')', ")}"),
+    ("f(", 3, f"mismatched input '<EOF>' expecting {ARGUMENTS}"),
+    ("f(,)", 3, f"extraneous input ',' expecting {ARGUMENTS}"),
     ("f(i,)", 5, f"mismatched input ')' expecting {EXPRESSION}"),
     ("f(i", 4, "missing ')' at '<EOF>'"),
     ("f(i j)", 5, "extraneous input 'j' expecting ')'"),
@@ -33,7 +35,7 @@ ONE_ISSUE = [
     ("[1, 2", 6, "mismatched input '<EOF>' expecting {']', ','}"),
     ("[1,", 4, "missing ']' at '<EOF>'"),
     ("[,,]", 3, "extraneous input ',' expecting ']'"),
-    ("i[]", 3, f"mismatched input ']' expecting {EXPRESSION.replace("'!', ", "'!', '?', ")}"),
+    ("i[]", 3, f"mismatched input ']' expecting {INDEX}"),
     ('{"a": 1', 8, "mismatched input '<EOF>' expecting {'}', ','}"),
     ('{"a" 1}', 6, "missing ':' at '1'"),
     ("T{a: 1 b: 2}", 8, "mismatched input 'b' expecting {'}', ','}"),
