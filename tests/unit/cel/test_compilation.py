@@ -18,7 +18,7 @@ ONE_ISSUE = [
     # source, column, what follows "Syntax error: "; by ANTLR's own runtime with the grammar of cel-go
     ("i.", 3, "no viable alternative at input '.'"),
     ("i.[0]", 3, "no viable alternative at input '.['"),
-    ("i. .j", 3, "no viable alternative at input '. .'"),
+    ("i. .j", 4, "no viable alternative at input '. .'"),
     (".", 2, "no viable alternative at input '.'"),
     ("!-i", 3, "no viable alternative at input '-i'"),
     ("!", 2, f"extraneous input '<EOF>' expecting {EXPRESSION}"),
