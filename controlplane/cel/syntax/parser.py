@@ -303,7 +303,8 @@ class _Parser:
         kind = self.token.kind
         if kind not in ("-", "!") or (kind == "-" and self._next_is_number()):
             return self._member()
-        position = self.token.position
+        last = self.token
+        position = last.position
         count = 0
         while self.token.kind == kind:
             last = self._advance()
