@@ -148,7 +148,9 @@ class MonitorSet:
                 "discovery of a version failed; what is followed of it stays", version=str(gv), error=error
             )
         self._learn_kinds(found)
+        await asyncio.sleep(0)  # with hundreds of resources each of these takes milliseconds
         wanted = self._select(found)
+        await asyncio.sleep(0)
         await self._stop_absent(wanted, found)
         for gr, resource in wanted.items():
             if gr not in self._running:
