@@ -8,6 +8,7 @@ from controlplane.apiserver.endpoints.admit import Admission
 from controlplane.apiserver.endpoints.body import check_body_type, read_body, read_object
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
+from controlplane.apiserver.endpoints.readiness import make_ready
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
@@ -30,9 +31,11 @@ async def create(services: Services, request: Request, target: Target, answer: A
     """
     slices = Slices()
     check_body_type(request)
-    await read_body(request)  # too long before badly asked for
+    raw = await read_body(request)  # too long before badly asked for
     options = write_options(request.query, "CreateOptions")
     served = target.served
+    if served.resource.strategy.load is not None:
+        await make_ready(services, served, raw)
     obj = await read_object(request, served, options.field_validation)
     if slices.due():  # a large object: decoding it was a slice of its own, and so is its validation
         await slices.rest()
