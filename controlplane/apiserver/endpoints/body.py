@@ -196,10 +196,17 @@ def _take(document: Document, served: Served, merged: tuple[Any, list[str]], dir
 
 
 def decode_patched(
-    obj: Obj, served: Served, problems: Sequence[str], directive: str, warn: Warn, *, shown: Callable[[], str]
+    obj: Obj,
+    served: Served,
+    problems: Sequence[str],
+    directive: str,
+    warn: Warn,
+    *,
+    shown: Callable[[], str],
+    converted: bool = False,
 ) -> Obj:
     """Decode what a patch has made of an object, in place; ``problems`` are those of the patch itself, ``shown`` is
-    what an error shows.
+    what an error shows. ``converted``: the patch was applied to values, not to a text, and errors have the words of that.
 
     Raises:
         APIError: 422 at ``patch``.
@@ -213,7 +220,7 @@ def decode_patched(
     try:
         problems = [*problems, *_decode(obj, served)]
     except DecodeError as error:
-        raise _invalid_patch(shown(), str(error)) from error
+        raise _invalid_patch(shown(), error.converted if converted else str(error)) from error
     if problems and directive == "Strict":
         raise _invalid_patch(shown(), strict_error(problems))
     if directive == "Warn":
