@@ -67,6 +67,7 @@ class StorageVersionTrigger:
 
     def __init__(self, client: APIClient, seen: Seen, clock: Clock, *, settle_seconds: float) -> None:
         self._client, self._seen, self._clock, self._settle_seconds = client, seen, clock, settle_seconds
+        self._settled: dict[GroupResource, tuple[Agreement, float]] = {}
         self._versions = ResourceClient(client, STORAGE_VERSIONS, namespaced=False)
         self._migrations = ResourceClient(client, MIGRATIONS, namespaced=False)
 
@@ -85,6 +86,8 @@ class StorageVersionTrigger:
         for migration in under_way:
             if agreement is None or _encoding(migration) != agreement.encoding:
                 await self._cancel(migration)
+        if agreement is None:
+            self._settled.pop(gr, None)
         if storage_version is None or agreement is None or under_way:
             return None
         if meta.annotations(storage_version).get(MIGRATED) == agreement.encoding:
@@ -92,13 +95,25 @@ class StorageVersionTrigger:
         if any(is_true(one, SUCCEEDED) and meta.name(one) == _name(gr, agreement) for one in started):
             await self._note(storage_version, agreement.encoding)
             return None
-        if not agreement.settled:
+        left = self._left(gr, agreement)
+        if left is None:
             return None
-        left = agreement.since + self._settle_seconds - self._clock.now()
         if left > 0:
             return Result(left)
         await self._start(gr, storage_version, agreement)
         return None
+
+    def _left(self, gr: GroupResource, agreement: Agreement) -> float | None:
+        """Seconds for which an agreement must still hold; None: not all are there. Counted from when it was first seen:
+        its own time is by other servers' clocks."""
+        if not agreement.settled:
+            self._settled.pop(gr, None)
+            return None
+        seen, since = self._settled.get(gr, (None, 0.0))
+        if seen != agreement:
+            since = self._clock.monotonic()
+            self._settled[gr] = agreement, since
+        return since + self._settle_seconds - self._clock.monotonic()
 
     async def _start(self, gr: GroupResource, storage_version: Obj, agreement: Agreement) -> None:
         """Start a migration, unless nothing needs one."""

@@ -23,7 +23,12 @@ IDLE_SECONDS = 90
 
 
 class Unanswered(Exception):
-    """No answer came; the text says why, in the words of Go's client."""
+    """No answer came; the text says why, in the words of Go's client. ``was_sent``: the request may have been acted
+    on."""
+
+    def __init__(self, why: str, *, was_sent: bool = False) -> None:
+        super().__init__(why)
+        self.was_sent = was_sent
 
 
 class Pool:

@@ -26,7 +26,7 @@ from controlplane.client.forward.pool import Pool, Unanswered
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection
 
-__all__ = ["CONNECT_SECONDS", "ForwardTransport", "NotTrusted", "Trust", "Unanswered", "target_of"]
+__all__ = ["CONNECT_SECONDS", "REPEATABLE", "ForwardTransport", "NotTrusted", "Trust", "Unanswered", "target_of"]
 
 log = logs.get(__name__)
 
@@ -35,8 +35,8 @@ LOOK_SECONDS = 10.0
 CONNECT_SECONDS = 30.0
 _REFUSAL_SECONDS = 0.5
 """How long a refusal may take to come."""
-_REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
-"""What may be sent again where a kept connection turns out to be closed."""
+REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that change nothing: what may be sent again where a kept connection turns out to be closed."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _PATH_SAFE = "/:@!$&'()*+,;=~"
 
@@ -126,8 +126,8 @@ class ForwardTransport:
             try:
                 return await connection.ask(request, is_head=method == "HEAD")
             except OSError as error:
-                if not (was_used and method in _REPEATABLE):
-                    raise Unanswered(_said(error)) from error
+                if not (was_used and method in REPEATABLE):
+                    raise Unanswered(_said(error), was_sent=True) from error
 
     def _pool(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext) -> Pool:
         pool = self._pools.get((endpoint, context))

@@ -5,7 +5,8 @@ Synchronous: whoever calls decides where one step ends.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
 from controlplane.storage.cache.collection import Collection, Collections
 from controlplane.storage.cache.index import Index
@@ -14,7 +15,17 @@ from controlplane.storage.cache.metrics import DECODE_ERRORS, EVENTS_DISPATCHED,
 from controlplane.storage.cache.ring import Change, Ring, RingBudget
 from controlplane.storage.kv.api import Event, KeyValue
 
-__all__ = ["Budgets", "Draft", "Image"]
+__all__ = ["Budgets", "Draft", "Image", "UnclaimedObserver"]
+
+
+class UnclaimedObserver(Protocol):
+    """Hears of keys that are no resource's here, in the very step that applies it. Must not raise or wait."""
+
+    def changed(self, keys: Iterable[bytes]) -> None:
+        """Their values have changed, or they have come, gone, or become a resource's."""
+
+    def replaced(self) -> None:
+        """There is another image: everything may have changed."""
 
 
 class Budgets(NamedTuple):
@@ -25,12 +36,14 @@ class Budgets(NamedTuple):
 
 
 class Image:
-    """``revision``: everything up to it is in. ``collections`` live on when the image is replaced."""
+    """``revision``: everything up to it is in. ``collections`` live on when the image is replaced. ``unclaimed``: who
+    hears of keys that are in none of them."""
 
     def __init__(self, intake: Intake, root: bytes, budgets: Budgets) -> None:
         self.intake, self.budgets = intake, budgets
         self.index = Index()
         self.collections = Collections(root)
+        self.unclaimed: list[UnclaimedObserver] = []
         self.revision = 0
         self.ordinary, self.volatile = Ring(0, budgets.ordinary), Ring(0, budgets.volatile)
 
@@ -43,6 +56,8 @@ class Image:
         collection = Collection((group, resource), prefix, ring, volatile=volatile, since=self.revision)
         self.collections.add(collection)
         self.recount(collection)
+        for observer in self.unclaimed:
+            observer.changed(entry.key for entry in self.index.scan(prefix, collection.end))
         return collection
 
     def recount(self, collection: Collection) -> None:
@@ -61,6 +76,8 @@ class Image:
                 self.index.pop(key)
             else:
                 self.index.put(self.intake.raw(kv))
+            for observer in self.unclaimed:
+                observer.changed((key,))
             return
         EVENTS_RECEIVED.labels_cached(collection.name).inc()
         if kv is None:
@@ -107,6 +124,8 @@ class Image:
                 self.recount(collection)  # made since the draft was begun, if there is anything to count
             else:
                 collection.count, collection.raw, collection.poisoned = tally[0], 0, tally[1]
+        for observer in self.unclaimed:
+            observer.replaced()
         return replaced
 
 
