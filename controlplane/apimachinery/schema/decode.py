@@ -70,7 +70,12 @@ class _Mismatch(Exception):
 
     def __init__(self, value: Any, go_type: str, go_kind: str = "", *, shown: str = "") -> None:
         super().__init__(go_type)
-        self.value, self.what, self.go_type, self.go_kind = value, shown or _json_type(value), go_type, go_kind or go_type
+        self.value, self.what, self.go_type, self.go_kind = (
+            value,
+            shown or _json_type(value),
+            go_type,
+            go_kind or go_type,
+        )
 
 
 _Decode = Callable[[Any, str, list[str]], Any]

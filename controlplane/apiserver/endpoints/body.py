@@ -206,7 +206,7 @@ def decode_patched(
     converted: bool = False,
 ) -> Obj:
     """Decode what a patch has made of an object, in place; ``problems`` are those of the patch itself, ``shown`` is
-    what an error shows. ``converted``: the patch was applied to values, not to a text, and errors have the words of that.
+    what an error shows. ``converted``: it was applied to values, not to a text, and errors have the words of that.
 
     Raises:
         APIError: 422 at ``patch``.

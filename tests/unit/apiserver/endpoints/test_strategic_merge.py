@@ -94,8 +94,8 @@ def test_lists_and_maps_of_metadata_merge_as_their_schema_says(metadata: Any, ex
         pytest.param(
             {"binaryData": {"a": "?"}},
             422,
-            ' "" is invalid: patch: Invalid value: "map[binaryData:map[a:?]]": error decoding from json: illegal base64 '
-            "data at input byte 0",
+            ' "" is invalid: patch: Invalid value: "map[binaryData:map[a:?]]": error decoding from json: '
+            "illegal base64 data at input byte 0",
             id="no base64",
         ),
         pytest.param(
