@@ -38,11 +38,12 @@ class Served:
     """One resource in one served version, and the storage of its objects. Immutable; compared by identity.
 
     ``storage`` is there for what is stored; nobody asks for it elsewhere.
-    ``gr``: how errors name it; objects that are stored as another group's are named by that group.
+    ``gr``: how errors name it; objects that are stored as another group's are named by that group. ``api_version``: of
+    its objects.
     ``memo`` is for what others derive from it alone and want to keep as long as it is served.
     """
 
-    __slots__ = ("_decoder", "gr", "gvk", "gvr", "memo", "resource", "storage", "version")
+    __slots__ = ("_decoder", "api_version", "gr", "gvk", "gvr", "memo", "resource", "storage", "version")
 
     storage: Storage
 
@@ -51,6 +52,7 @@ class Served:
         if storage is not None:
             self.storage = storage
         self.gvr, self.gvk = resource.gvr(version.name), resource.gvk(version.name)
+        self.api_version = self.gvk.api_version
         self.gr = GroupResource(resource.storage_gvk.group, resource.plural)
         self.memo: dict[Any, Any] = {}
         self._decoder: ObjectDecoder | None = None
