@@ -13,7 +13,7 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 from multidict import CIMultiDict
@@ -83,7 +83,6 @@ class ForwardTransport:
         self._connect_seconds, self._dead_seconds = connect_seconds, dead_seconds
         self._pools: dict[tuple[Endpoint, ssl.SSLContext], Pool] = {}
         self._open: set[Connection] = set()
-        self._closed = False
         self._contexts: dict[Trust, ssl.SSLContext] = {}
         self._stamp = self._look()
 
@@ -144,7 +143,7 @@ class ForwardTransport:
         loop = asyncio.get_running_loop()
 
         def free(connection: Connection) -> None:
-            if self._closed or self._contexts.get(trust) is not context:  # nobody would find it any more
+            if pool.retired:
                 connection.abort()
             else:
                 pool.free(connection)
@@ -180,6 +179,12 @@ class ForwardTransport:
     def forget(self, trusts: frozenset[Trust]) -> None:
         """Keep what is needed for these alone."""
         self._contexts = {trust: made for trust, made in self._contexts.items() if trust in trusts}
+        kept = set(self._contexts.values())
+        self._retire(lambda _endpoint, context: context not in kept)
+
+    def leave(self, endpoint: Endpoint) -> None:
+        """Keep no connection to a server that has gone."""
+        self._retire(lambda kept, _context: kept == endpoint)
 
     async def follow_certificate(self, clock: Clock) -> None:
         """Take up a replaced proxy certificate; runs until cancelled."""
@@ -188,15 +193,18 @@ class ForwardTransport:
             stamp = await asyncio.to_thread(self._look)
             if stamp != self._stamp:
                 self._stamp = stamp
-                self._contexts.clear()
+                self.forget(frozenset())
                 log.info("the proxy client certificate has changed", file=self._cert_file)
+
+    def _retire(self, is_retired: Callable[[Endpoint, ssl.SSLContext], bool]) -> None:
+        for place in [place for place in self._pools if is_retired(*place)]:
+            self._pools.pop(place).retire()
 
     async def close(self) -> None:
         """Close all connections. Idempotent."""
-        self._closed = True
+        self._retire(lambda _endpoint, _context: True)
         for connection in tuple(self._open):
             connection.abort()
-        self._pools.clear()
 
     def _look(self) -> tuple[tuple[int, int], ...]:
         found = []

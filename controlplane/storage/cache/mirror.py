@@ -178,20 +178,23 @@ class Mirror:
         view = View(resource, self._collection(resource), self.intake, conversion, self._flights)
         return ObjectStorage(self, view)
 
-    def observe(self, resource: Resource, observer: Observer) -> Callable[[], None]:
+    def observe(
+        self, resource: Resource, observer: Observer, *, foresees: Callable[[Change], None] | None = None
+    ) -> Callable[[], None]:
         """Tell an observer of a resource's changes from now on, and of what there is if the image is loaded. One
-        observer to a resource. Returns how to stop."""
+        observer to a resource. ``foresees`` is shown a long change before it is applied, in a thread. Returns how to
+        stop."""
         collection = self._collection(resource)
         if collection.observer is not None:
             raise ValueError(f"{resource.gr} is observed already")
-        collection.observer = observer.changed
+        collection.observer, collection.foresees = observer.changed, foresees
         self._observers.append(observer)
         if self.loaded:
             observer.replaced()
             observer.step()
 
         def stop() -> None:
-            collection.observer = None
+            collection.observer = collection.foresees = None
             self._observers.remove(observer)
 
         return stop
