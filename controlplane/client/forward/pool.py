@@ -30,12 +30,13 @@ class Pool:
     """``connect`` makes a connection or raises Unanswered. Its connections are to be given to ``free`` when they may
     be asked anew."""
 
-    __slots__ = ("_connect", "_connecting", "_idle", "_made", "_waiting")
+    __slots__ = ("_closed", "_connect", "_connecting", "_idle", "_made", "_waiting")
 
     def __init__(self, connect: Callable[[Pool], Awaitable[Connection]]) -> None:
         self._connect = connect
         self._idle: list[Connection] = []
         self._connecting = 0
+        self._closed = False
         self._made = 0
         self._waiting: deque[asyncio.Future[Connection | None]] = deque()
         """Each gets a connection, or None: its turn to connect. Nobody waits while fewer than CONNECTS are made."""
@@ -78,9 +79,18 @@ class Pool:
 
     def free(self, connection: Connection) -> None:
         """Take back a connection whose answer has come whole."""
+        if self._closed:
+            connection.abort()
+            return
         connection.idle_since = monotonic()
-        if not self._give(connection):
+        if not self._waiting or not self._give(connection):
             self._idle.append(connection)
+
+    def close(self) -> None:
+        """Keep no connections any more; those that are in use end with their answers."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().abort()
 
     async def _turn(self) -> Connection | None:
         waiting: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
