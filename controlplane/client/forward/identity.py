@@ -54,12 +54,14 @@ def identity_headers(user: UserInfo) -> CIMultiDict[str]:
 
 def forwarded(request: Request, *, to_peer: bool = False) -> tuple[str, bytes]:
     """A request as the answering server gets it: its target, and its headers, one a line, without credentials and what
-    belongs to the connection, with who makes it and where it came from. ``to_peer``: with the mark of the peer proxy.
-    What differs from request to request comes last: a server that knows the rest need not read it again."""
+    belongs to the connection, with who makes it and where it came from. ``to_peer``: with the mark of the peer proxy,
+    and without what only repeats the target. What differs from request to request comes last: a server that knows the
+    rest need not read it again."""
     user, path, audit_id = request.user, quoted_path(request.path), request.audit_id
     who = (user.name, user.uid, user.groups, tuple(user.extra.items()))
     lines = _known_lines(tuple(request.headers.items()), request.remote, who, PEER_PROXIED if to_peer else "")
-    lines += b"X-Forwarded-Uri: %b\r\n" % path.encode()
+    if not to_peer:
+        lines += b"X-Forwarded-Uri: %b\r\n" % path.encode()
     if audit_id:
         lines += header_lines([("Audit-Id", audit_id)])
     return f"{path}?{request.query_string}" if request.query_string else path, lines

@@ -52,6 +52,8 @@ class Front(Protocol):
     handler: Handler
     requests: Owner
     """Of the tasks of requests that had to wait."""
+    waiting: set[DirectRoad]
+    """Where a request waits without a task; told by ``lost`` that it is not waited for any longer."""
 
     def request(
         self,
@@ -60,6 +62,8 @@ class Front(Protocol):
         target: str,
         headers: CIMultiDict[str] | CIMultiDictProxy[str],
         body: bytes,
+        *,
+        audit_id: str,
     ) -> Request: ...
 
     def answer(self, response: Response, *, close: bool = False) -> CompleteAnswer | StreamAnswer: ...
@@ -110,7 +114,7 @@ class DirectRoad:
         body = data[found.body_at :]
         if len(body) > front.body_limit_bytes:
             return False
-        request = front.request(connection, found.method, found.target, found.headers, body)
+        request = front.request(connection, found.method, found.target, found.headers, body, audit_id=found.audit_id)
         if found.method in _WRITES:
             self._begin(self._answer(request, found))
             return True
@@ -154,15 +158,17 @@ class DirectRoad:
 
     def _wait(self, rest: Rest[Response], found: Found) -> None:
         """Go on with a request when what it waits for is there."""
-        if self._front.closing or not rest.followed(lambda: self._go_on(rest, found)):
+        if not rest.followed(lambda: self._go_on(rest, found)):
             self._begin(self._finish(rest, found), rest.context)
             return
         self._waiting, self.busy = rest, True
+        self._front.waiting.add(self)
         self._connection.under_way()
 
     def _go_on(self, rest: Rest[Response], found: Found) -> None:
         """Take the next step of what waited without a task."""
         self._waiting = None
+        self._front.waiting.discard(self)
         try:
             outcome = rest.next_step()
         except asyncio.CancelledError:
