@@ -9,7 +9,7 @@ Source: kubernetes/kube-aggregator ``pkg/apiserver/apiserver.go``, kubernetes
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 from controlplane.aggregator.autoregister import APISERVICES, AutoRegistration, built_in, custom
@@ -20,7 +20,7 @@ from controlplane.aggregator.openapi import RemoteOpenAPI
 from controlplane.aggregator.proxy import Proxy
 from controlplane.aggregator.source import APIServiceSource
 from controlplane.aggregator.transport import BackendTransport
-from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.registry.sources import SourceServices
 from controlplane.apiserver.registry.table import ResourceTable
@@ -34,6 +34,8 @@ from controlplane.reconcile.controller import Controller, Resync
 
 __all__ = ["Aggregator"]
 
+DEFINITIONS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
 RESYNC_SECONDS = 30.0
 """Services are tried this often, whatever happens."""
 WORKERS = 5
@@ -44,7 +46,8 @@ class Aggregator:
     """Aggregation of one server. ``source`` is at work from the start; what the hooks start, after that.
 
     Args:
-        priorities: of built-in groups. ``user``: as whom API services are made and changed.
+        priorities: of built-in groups. ``user``: as whom API services are made and changed. ``writable``: waits until
+            that is possible.
     """
 
     def __init__(
@@ -55,8 +58,10 @@ class Aggregator:
         resolver: ServiceResolver,
         priorities: Mapping[str, int],
         user: UserInfo,
+        writable: Callable[[], Awaitable[None]],
     ) -> None:
-        self._config, self._tables, self._user = config, services.tables, user
+        self._config, self._tables, self._peers = config, services.tables, services.peers
+        self._user, self._writable = user, writable
         self._clock: Clock = services.registry.clock
         self._built_in = built_in(services.tables.current, priorities)
         self._missing = set(self._built_in)
@@ -124,7 +129,9 @@ class Aggregator:
         *,
         workers: int = WORKERS,
         resync_seconds: float = RESYNC_SECONDS,
+        writes: bool = False,
     ) -> None:
+        """``writes``: what it does is of no use before that is possible."""
         controller = Controller[str](
             name,
             watches=(),
@@ -134,7 +141,11 @@ class Aggregator:
             clock=self._clock,
         )
         self._controllers.append(controller)
-        context.start(controller.run(), name=name)
+        context.start(self._when_writable(controller) if writes else controller.run(), name=name)
+
+    async def _when_writable(self, controller: Controller[str]) -> None:
+        await self._writable()
+        await controller.run()
 
     def _client(self, context: HookContext) -> ResourceClient:
         loopback: LoopbackClient = context.loopback(self._user)
@@ -142,11 +153,19 @@ class Aggregator:
 
     async def _say_local(self, context: HookContext) -> None:
         local = LocalAvailability(self._client(context), lambda: self.source.registrations, self._clock)
-        self._start(context, "LocalAvailabilityController", local.reconcile, lambda: list(self.source.registrations))
+        self._start(
+            context,
+            "LocalAvailabilityController",
+            local.reconcile,
+            lambda: list(self.source.registrations),
+            writes=True,
+        )
 
     async def _try_remote(self, context: HookContext) -> None:
         remote = RemoteAvailability(self._client(context), self.source.remotes, self._transport, self._clock)
-        self._start(context, "RemoteAvailabilityController", remote.reconcile, lambda: list(self.source.remotes()))
+        self._start(
+            context, "RemoteAvailabilityController", remote.reconcile, lambda: list(self.source.remotes()), writes=True
+        )
 
     async def _discover(self, context: HookContext) -> None:
         """Done when every version has been asked for once, so that a server that is ready lists them all."""
@@ -184,9 +203,19 @@ class Aggregator:
             lambda: self._wanted,
             lambda: self.source.registrations,
             self._at_start,
-            lambda name: name in self._missing,
+            elsewhere=self._served_elsewhere,
+            knows_custom=self._tables.current.lookup(*DEFINITIONS) is not None,
+            awaited=lambda name: name in self._missing,
         )
-        self._start(context, "autoregister", registration.reconcile, registration.names)
+        self._start(context, "autoregister", registration.reconcile, registration.names, writes=True)
+
+    def _served_elsewhere(self, gv: GroupVersion) -> bool | None:
+        """Whether another live server serves a version; None: one of them has not said what it serves."""
+        elsewhere = self._tables.current.elsewhere
+        servers = elsewhere.servers if elsewhere is not None else {}
+        if any(server.has(gv) for server in servers.values()):
+            return True
+        return None if self._peers.peers.keys() - servers.keys() else False
 
     async def _follow_certificate(self, context: HookContext) -> None:
         context.start(self._transport.follow_certificate(self._clock), name="proxy-client-certificate")

@@ -3,6 +3,9 @@
 Those of built-in groups are made once a start and are then anybody's to change; those of custom resources are kept as
 they should be, and go with the last resource of their version. An object without the label is nobody's but its owner's.
 
+Upstream's servers sweep away at their start what they do not serve, a newer server's on the same store among it. Here
+what another live server serves stays, and so does what it may serve as long as it has not said.
+
 Source: kubernetes/kube-aggregator ``pkg/controllers/autoregister`` (its table of cases), kubernetes
 ``pkg/controlplane/apiserver/aggregator.go`` and ``pkg/controlplane/controller/crdregistration``.
 """
@@ -110,6 +113,8 @@ class AutoRegistration:
     Args:
         wanted: those that there should be now. ``current``: those that there are.
         at_start: the names of those that there were when the server started.
+        elsewhere: whether another live server serves a version; None: somebody has not said.
+        knows_custom: whether custom resources are served here, so that one that is not is nobody's.
         awaited: whether one is still to be seen by this server, which is not ready before: it is made again if a
             server of another version, which does not serve it, has just swept it away.
     """
@@ -120,9 +125,13 @@ class AutoRegistration:
         wanted: Callable[[], Mapping[str, Obj]],
         current: Callable[[], Mapping[str, Registration]],
         at_start: frozenset[str],
+        *,
+        elsewhere: Callable[[GroupVersion], bool | None] = lambda _gv: False,
+        knows_custom: bool = True,
         awaited: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         self._client, self._wanted, self._current, self._awaited = client, wanted, current, awaited
+        self._elsewhere, self._knows_custom = elsewhere, knows_custom
         self._at_start, self._synced = at_start, set[str]()
 
     def names(self) -> list[str]:
@@ -139,6 +148,12 @@ class AutoRegistration:
         current = registration.obj if registration is not None else None
         synced = name in self._synced and not (current is None and self._awaited(name))
         step = next_step(desired, current, synced=synced, at_start=name in self._at_start)
+        if step is Step.DELETE and registration is not None:
+            served_elsewhere = self._elsewhere(registration.gv)
+            if served_elsewhere is None and not (_managed(current) is Managed.ALWAYS and self._knows_custom):
+                return  # to be looked at again
+            if served_elsewhere:
+                step = Step.NOTHING
         try:
             await self._do(step, desired, current)
         except APIError as error:  # made, changed or deleted meanwhile: that brings the next call

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import Obj
+from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.client.api import ByteStream
 from controlplane.client.errors import BadAnswer, StreamBroken
 from controlplane.client.results import error_of_status
@@ -56,7 +57,8 @@ class WatchStream:
                     raise StreamBroken("the stream ended within an event") from None
                 raise
             self._split(piece)
-        return _event(self._lines.popleft())
+        line = self._lines.popleft()
+        return _event(line) if len(line) < LONG_BYTES else await aside(lambda: _event(line))
 
     def _split(self, piece: bytes) -> None:
         """Queue the whole lines of what has come; keep what is after the last newline."""

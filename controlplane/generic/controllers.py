@@ -90,11 +90,12 @@ class ControllerHost:
         loopback: Callable[[UserInfo], LoopbackClient],
         keys: ControllerKeys,
         *,
-        allowed: asyncio.Event,
+        allowed: Callable[[], Awaitable[None]],
         ready: Callable[[], Awaitable[None]],
         shared_store: bool,
     ) -> None:
-        """``allowed``: set once the controllers have their roles. ``ready``: waits until the server is."""
+        """``allowed``: waits until the controllers have their roles, and their writes are taken. ``ready``: waits until
+        the server is."""
         self._allowed, self._ready = allowed, ready
         descriptors = selected(config, keys)
         users = {d.name: SERVER_USER if d.in_server else service_account(d.account) for d in descriptors}
@@ -139,7 +140,7 @@ class ControllerHost:
     async def start(self, context: HookContext) -> None:
         """The post-start hook of all: done once the namespaces that every client counts on are there. The controllers
         begin once they may work."""
-        await self._allowed.wait()
+        await self._allowed()
         context.start(self._manager.run(), name="controllers")
         context.start(self._run_later(), name="controllers-after-ready")
         await self._namespaces_exist.wait()

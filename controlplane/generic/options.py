@@ -130,6 +130,7 @@ class AdmissionOptions(OptionGroup):
     validating_admission_webhook: bool | None = option(
         None, description="run ValidatingAdmissionWebhook (default true)"
     )
+    unserved_content: bool | None = option(None, description="run UnservedContent (default true)")
     resource_quota: bool | None = option(None, description="run ResourceQuota (default true)")
     always_deny: bool | None = option(None, description="run AlwaysDeny (default false)")
 

@@ -17,7 +17,6 @@ from controlplane.generic.config import Config, ConfigError
 from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.mark import mark_filter
 from controlplane.peerproxy.source import peer_source
-from controlplane.plugins.admission.unserved_content import UNSERVED_CONTENT
 
 __all__ = ["add_peer_proxy"]
 
@@ -61,7 +60,6 @@ def add_peer_proxy(config: Config, options: PeerProxyOptions) -> None:
             )
         )
     )
-    config.admission.append(UNSERVED_CONTENT)
     config.filters = insert_before(config.filters, "impersonation", mark_filter(config.clock))
     if options.bind_address:
         config.peer_bind = split_address(options.bind_address)

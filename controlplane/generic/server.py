@@ -265,7 +265,7 @@ class ControlPlane:
             config,
             self.server.loopback,
             parts.identities.controller_keys,
-            allowed=self._roles_made,
+            allowed=self._may_work,
             ready=self.server.ready,
             shared_store=shared_store,
         )
@@ -348,6 +348,7 @@ class ControlPlane:
             resolver=config.service_resolver,
             priorities=config.group_priorities,
             user=SERVER_USER,
+            writable=self._writable,
         )
         self._sources.append(aggregator.source)
         return aggregator
@@ -492,10 +493,19 @@ class ControlPlane:
         context.start(follow, name="authorization-config")
 
     async def _make_roles(self, _context: HookContext) -> None:
-        if self._reports is not None:
-            await self._reports.completed.wait()
+        await self._writable()
         await self.make_roles()
         self._roles_made.set()
+
+    async def _writable(self) -> None:
+        """Wait until all writes are taken: before, those of what is not reported yet are refused."""
+        if self._reports is not None:
+            await self._reports.completed.wait()
+
+    async def _may_work(self) -> None:
+        """Wait until controllers may."""
+        await self._roles_made.wait()
+        await self._writable()
 
     async def _watch_storage(self, context: HookContext) -> None:
         """A mirror that has failed is no longer true: the server ends rather than serve it."""

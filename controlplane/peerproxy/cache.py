@@ -20,7 +20,7 @@ from controlplane.base.tasks import Owner, cancel_and_wait
 from controlplane.base.values import dataclass
 from controlplane.peerproxy.discovery import AskFailed
 from controlplane.peerproxy.fetch import Fetch, Resources
-from controlplane.peerproxy.metrics import FETCH_DISCOVERY, SYNC_ERRORS
+from controlplane.peerproxy.metrics import FETCH_DISCOVERY, PEERS, SYNC_ERRORS
 
 __all__ = ["Heard", "PeerCache"]
 
@@ -32,6 +32,11 @@ ASK_SECONDS = 5.0
 """For one answer. OpenAPI is asked for later and may take longer."""
 QUIET_SECONDS = 60.0
 """Between two lines about one failure of one peer that somebody must put right."""
+UNHEARD = (
+    "until the peer has said what it serves, this server answers 503 for all that it does not know: see why the peer "
+    "does not answer, or end it; 15 s after its process has ended it counts no more"
+)
+"""What to do about a peer that does not answer for a minute, though nothing is wrong with its trust or ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +121,19 @@ class PeerCache:
         elif old is None or _process(old) != _process(new):
             if id_ not in self.heard:
                 self._waiting.add(id_)
-                self._look()
+            self._look()
             if self._begun:
                 self._ask(new)
 
     def _look(self) -> None:
-        """Set whether all have been asked."""
+        """Set whether all have been asked, and count what is known of whom."""
+        current = sum(heard.current for heard in self.heard.values())
+        for state, count in (
+            ("heard", current),
+            ("stale", len(self.heard) - current),
+            ("unheard", len(self.unheard())),
+        ):
+            PEERS.labels_cached((state,)).set(count)
         if self._waiting:
             self._tried.clear()
         else:
@@ -189,6 +201,9 @@ class PeerCache:
             self._tell(id_, why, remedy)
         elif first or (known is not None and known.current):
             log.warning("a peer cannot be asked what it serves", peer=id_, error=why)
+            self._told[id_] = why, self._clock.monotonic() + QUIET_SECONDS
+        elif known is None:
+            self._tell(id_, why, UNHEARD)
         if known is not None and known.current:
             self._learn(id_, replace(known, current=False))
         self._waiting.discard(id_)

@@ -2,6 +2,8 @@
 
 The user goes along in identity headers, under this server's proxy certificate. What fails on the way is 503 with
 Retry-After and never another answer: nobody may take a peer that cannot be reached for something that is not there.
+A write that was sent and lost its answer is 503 without it: clients repeat by themselves what says when to, and it may
+have been done.
 
 A peer gets a bounded number of requests at a time. A watch whose peer goes ends as one whose server goes: between two
 events, for the client to resume it. A peer has gone, too, when its record has: one that is stopped or hangs keeps its
@@ -24,7 +26,7 @@ from controlplane.base import logs
 from controlplane.client.forward.answers import answer_headers, copy_until_gone, passed_on
 from controlplane.client.forward.exchange import Answer
 from controlplane.client.forward.identity import forwarded
-from controlplane.client.forward.transport import ForwardTransport, NotTrusted, Unanswered
+from controlplane.client.forward.transport import REPEATABLE, ForwardTransport, NotTrusted, Unanswered
 from controlplane.client.forward.upgrade import BadUpgrade, asks_for_upgrade, upgrade
 from controlplane.client.request import Request, Response, Sink, StreamResponse, UpgradeResponse
 from controlplane.client.webhook import Endpoint
@@ -84,7 +86,7 @@ class Forwarder:
             response = await self._answer(peer, request)
         except asyncio.CancelledError:
             if waiting.was_cause():
-                self._fail(peer, request, _GONE, "")
+                self._fail(peer, request, _GONE, "", was_sent=True)
             raise
         finally:
             self._waits.leave(id_, waiting)
@@ -111,7 +113,8 @@ class Forwarder:
                 return _watch(answer)
             return await passed_on(answer, method=request.method)
         except (Unanswered, NotTrusted, BadUpgrade, OSError) as error:
-            self._fail(peer, request, str(error) or "it broke off its answer", remedy_of(str(error)))
+            was_sent = not isinstance(error, NotTrusted) and not (isinstance(error, Unanswered) and not error.was_sent)
+            self._fail(peer, request, str(error) or "it broke off its answer", remedy_of(str(error)), was_sent=was_sent)
 
     async def _upgraded(self, endpoint: Endpoint, request: Request, target: str, lines: bytes) -> Response:
         trust = self._trust.current
@@ -126,8 +129,8 @@ class Forwarder:
             connect_seconds=CONNECT_SECONDS,
         )
 
-    def _fail(self, peer: Peer, request: Request, why: str, remedy: str) -> NoReturn:
-        """Raises APIError."""
+    def _fail(self, peer: Peer, request: Request, why: str, remedy: str, *, was_sent: bool = False) -> NoReturn:
+        """Raises APIError. ``was_sent``: the peer may have acted on it."""
         labels = gvr_labels(request.info)
         PROXY_ERRORS.labels_cached((PROXY_TRANSPORT, *labels)).inc()
         REROUTED.labels_cached(("503", *labels)).inc()
@@ -137,9 +140,10 @@ class Forwarder:
             )
         else:
             log.info("a peer did not answer", peer=peer.server_id, host=peer.host, port=peer.port, error=why)
-        raise service_unavailable(
-            f"error trying to reach the server that serves this ({peer.server_id}): {why}", RETRY_SECONDS
-        )
+        message = f"error trying to reach the server that serves this ({peer.server_id}): {why}"
+        if was_sent and request.method not in REPEATABLE:
+            raise service_unavailable(f"{message}; what was asked for may have been done")
+        raise service_unavailable(message, RETRY_SECONDS)
 
     def _count_while_streaming(self, id_: str, response: Response, *, ends_anytime: bool) -> None:
         """Count a stream from when it is begun, however it ends. ``ends_anytime``: its end is no failure."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from controlplane.base.metrics import counter, gauge
 from controlplane.client.request_info import RequestInfo
 
-__all__ = ["IN_FLIGHT", "PROXY_ERRORS", "REFUSED", "REROUTED", "SYNC_ERRORS", "gvr_labels"]
+__all__ = ["IN_FLIGHT", "PEERS", "PROXY_ERRORS", "REFUSED", "REROUTED", "SYNC_ERRORS", "gvr_labels"]
 
 ENDPOINT_RESOLUTION, PROXY_TRANSPORT = "endpoint_resolution", "proxy_transport"
 HOSTPORT_RESOLUTION, FETCH_DISCOVERY = "hostport_resolution", "fetch_discovery"
@@ -29,6 +29,12 @@ SYNC_ERRORS = counter(
 )
 IN_FLIGHT = gauge(
     "controlplane_peer_proxy_inflight", "Requests and streams that are under way to peers.", labels=("kind",)
+)
+PEERS = gauge(
+    "controlplane_peer_proxy_peers",
+    "Live peers by what is known of them: heard (they have said what they serve), stale (they had, and cannot be asked "
+    "now), unheard (they have not, so all that is unknown is answered 503).",
+    labels=("state",),
 )
 REFUSED = counter(
     "controlplane_peer_proxy_refused_total",

@@ -2,7 +2,7 @@
 
 The order is a security property: a plugin sees what those before it have made of the object.
 
-Source: kubernetes ``pkg/kubeapiserver/options/plugins.go`` (AllOrderedPlugins).
+Source: kubernetes ``pkg/kubeapiserver/options/plugins.go`` (AllOrderedPlugins); UnservedContent is ours.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from controlplane.plugins.admission import (
     namespace_lifecycle,
     owner_references,
     service_account,
+    unserved_content,
 )
 from controlplane.plugins.admission.api import AdmissionPlugin
 from controlplane.plugins.admission.policies import mutating as mutating_policies
@@ -37,6 +38,7 @@ ORDERED: tuple[AdmissionPlugin, ...] = (
     mutating_webhooks.PLUGIN,
     validating_policies.PLUGIN,
     validating_webhooks.PLUGIN,
+    unserved_content.PLUGIN,
     resource_quota.PLUGIN,
     always.ALWAYS_DENY,
 )

@@ -23,6 +23,7 @@ from controlplane.apiserver.endpoints.options import delete_options_from_body, d
 from controlplane.apiserver.endpoints.protobuf_body import json_of_protobuf, options_of_protobuf
 from controlplane.apiserver.registry.deletion import DeleteRequest
 from controlplane.apiserver.registry.table import Served
+from controlplane.base.aside import aside, is_long, note_size
 from controlplane.client.negotiation import JSON, body_type, is_protobuf
 from controlplane.client.request import BodyTooLarge, Request
 
@@ -33,6 +34,7 @@ __all__ = [
     "decode_in_steps",
     "decode_object",
     "decode_patched",
+    "parse",
     "read_body",
     "read_delete_options",
     "read_document",
@@ -77,9 +79,11 @@ async def read_body(request: Request) -> bytes:
         APIError: 413.
     """
     try:
-        return await request.body()
+        raw = await request.body()
     except BodyTooLarge as error:
         raise request_entity_too_large(str(error)) from error
+    note_size(len(raw))
+    return raw
 
 
 async def read_document(request: Request, served: Served) -> Document:
@@ -97,7 +101,7 @@ async def read_document(request: Request, served: Served) -> Document:
 async def _read_text(request: Request) -> Document:
     media_type = body_type(request.headers.get("Content-Type"))
     raw = await read_body(request)
-    if media_type == JSON or _is_json(raw):
+    if media_type == JSON or (await aside(lambda: _is_json(raw)) if is_long() else _is_json(raw)):
         return Document(raw, ())
     value, repeated = await _parse_yaml(raw)
     return Document(dumps(value), tuple(repeated))
@@ -111,10 +115,17 @@ async def read_yaml(request: Request, *, prefix: str) -> tuple[Any, list[str]]:
     """
     raw = await read_body(request)
     try:
-        value, repeated = merge_duplicates(raw, loads(raw))
+        value, repeated = await parse(raw)
     except MalformedJSON:
         return await _parse_yaml(raw, prefix)
     return await _parse_yaml(raw, prefix) if repeated else (value, [])
+
+
+async def parse(raw: bytes) -> tuple[Any, list[str]]:
+    """A JSON text as a value, and its repeated keys. Raises MalformedJSON."""
+    if is_long():
+        return await aside(lambda: merge_duplicates(raw, loads(raw)))
+    return merge_duplicates(raw, loads(raw))
 
 
 async def _parse_yaml(raw: bytes, prefix: str = "") -> tuple[Any, list[str]]:
@@ -139,6 +150,8 @@ async def decode_in_steps(document: Document, served: Served, directive: str, wa
     """``decode_object`` that lets others run between the steps of a long body."""
     if len(document.json) < _LONG_BYTES:
         return decode_object(document, served, directive, warn)
+    if is_long():
+        return await aside(lambda: decode_object(document, served, directive, warn))
     value = _parse(document, served)
     await asyncio.sleep(0)
     merged = _merge(document, served, value)
@@ -196,10 +209,17 @@ def _take(document: Document, served: Served, merged: tuple[Any, list[str]], dir
 
 
 def decode_patched(
-    obj: Obj, served: Served, problems: Sequence[str], directive: str, warn: Warn, *, shown: Callable[[], str]
+    obj: Obj,
+    served: Served,
+    problems: Sequence[str],
+    directive: str,
+    warn: Warn,
+    *,
+    shown: Callable[[], str],
+    converted: bool = False,
 ) -> Obj:
     """Decode what a patch has made of an object, in place; ``problems`` are those of the patch itself, ``shown`` is
-    what an error shows.
+    what an error shows. ``converted``: it was applied to values, not to a text, and errors have the words of that.
 
     Raises:
         APIError: 422 at ``patch``.
@@ -213,7 +233,7 @@ def decode_patched(
     try:
         problems = [*problems, *_decode(obj, served)]
     except DecodeError as error:
-        raise _invalid_patch(shown(), str(error)) from error
+        raise _invalid_patch(shown(), error.converted if converted else str(error)) from error
     if problems and directive == "Strict":
         raise _invalid_patch(shown(), strict_error(problems))
     if directive == "Warn":

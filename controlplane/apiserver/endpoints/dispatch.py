@@ -34,6 +34,7 @@ from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source
 from controlplane.apiserver.registry.table import TableHolder
+from controlplane.base.aside import release
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
 from controlplane.client.negotiation import (
@@ -164,6 +165,7 @@ class APIEndpoints:
             raise
         finally:
             self._writes.leave(running)
+            release()
 
     async def _answered_elsewhere(self, request: Request) -> Response | None:
         """The answer of another server to what cannot be served here; None if there is no such server."""

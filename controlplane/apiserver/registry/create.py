@@ -5,20 +5,23 @@ Source: kubernetes/apiserver ``pkg/registry/generic/registry/store.go`` (Create)
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from copy import deepcopy
 
 from controlplane.apimachinery import status
 from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apimachinery.meta import metadata
+from controlplane.apimachinery.resource import Strategy
 from controlplane.apimachinery.status import APIError
+from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apimachinery.validation.strategy import creation_errors
 from controlplane.apiserver.registry import names
-from controlplane.apiserver.registry.findings import all_found
+from controlplane.apiserver.registry.findings import all_found, found_at_once
 from controlplane.apiserver.registry.metadata import ensure_namespace, fill_system_fields, parse_revision
 from controlplane.apiserver.registry.settings import RegistrySettings, Written
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import translate
+from controlplane.base.aside import aside, is_long
 from controlplane.storage.api import CONSISTENT
 from controlplane.storage.errors import KeyExists, KeyNotFound, StorageError
 
@@ -98,14 +101,26 @@ async def prepare(served: Served, namespace: str, obj: Obj, warn: Callable[[str]
     Raises:
         APIError: 400 for another namespace, 422 with every problem.
     """
-    resource, strategy = served.resource, served.resource.strategy
-    meta = obj["metadata"]
-    ensure_namespace(meta, namespace)
+    strategy = served.resource.strategy
+    ensure_namespace(obj["metadata"], namespace)
+    if is_long():
+        await aside(lambda: _complete(served, obj, found_at_once(_begin(strategy, obj)), warn))
+        return
+    found = _begin(strategy, obj)
+    _complete(served, obj, found if type(found) is list else await all_found(found), warn)
+
+
+def _begin(strategy: Strategy, obj: Obj) -> Iterable[FieldError | None]:
     strategy.prepare_for_create(obj)
-    found = strategy.validate(obj)
-    errors = creation_errors(resource, obj, found if type(found) is list else await all_found(found))
+    return strategy.validate(obj)
+
+
+def _complete(served: Served, obj: Obj, own: list[FieldError], warn: Callable[[str], None]) -> None:
+    resource, strategy = served.resource, served.resource.strategy
+    errors = creation_errors(resource, obj, own)
     if errors:
-        raise status.invalid(resource.storage_gvk.group, resource.kind, meta.get("name") or "", errors)
+        name = obj["metadata"].get("name") or ""
+        raise status.invalid(resource.storage_gvk.group, resource.kind, name, errors)
     for warning in strategy.warnings(obj):
         warn(warning)
     strategy.canonicalize(obj)

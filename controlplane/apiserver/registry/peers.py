@@ -85,6 +85,10 @@ class PeerResources:
         """From its documents."""
         return cls(groups=groups, legacy=legacy or {}, openapi=openapi or {}, verbs=dict(_verbs(groups)))
 
+    def has(self, gv: GroupVersion) -> bool:
+        """Whether it serves anything of a version."""
+        return any(gvr.gv == gv for gvr, _subresource in self.verbs)
+
     def serves(self, info: RequestInfo) -> bool:
         """Whether it can answer a resource request."""
         verbs = self.verbs.get((GVR(info.group, info.version, info.resource), info.subresource))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from controlplane.base.options.file import read_file
 from controlplane.base.options.model import OptionGroup, Problem
 from controlplane.base.options.sources import Given, read_environment, read_flags
-from controlplane.base.options.specs import ENV_PREFIX, Option, options_of, show
+from controlplane.base.options.specs import ENV_PREFIX, FieldPath, Option, options_of, show
 from controlplane.base.values import dataclass
 
 __all__ = ["Loaded", "OptionsError", "Setting", "load"]
@@ -42,7 +42,7 @@ class Loaded(Generic[M]):
     it; ``options`` are then the defaults and nothing has been checked."""
 
     options: M
-    given: Mapping[tuple[str, ...], Given]
+    given: Mapping[FieldPath, Given]
     asked: str = ""
     specs: tuple[Option, ...] = ()
 
@@ -83,61 +83,41 @@ def load(
         return Loaded(options=model(), given={}, asked=flags.asked, specs=tuple(specs))
     environment = read_environment(specs, environ, env_prefix)
     problems = [*flags.problems, *environment.problems]
-    given: dict[tuple[str, ...], Given] = {}
+    sources = [flags.given, environment.given]
     config = flags.config or environment.config
     if config is not None:
         file = read_file(specs, *config)
         problems += file.problems
-        given.update(file.given)
-    given.update(environment.given)
-    given.update(flags.given)
-    options, bad, value_problems = _build(model, given)
-    problems += value_problems
-    problems += _cross_problems(options, specs, given, bad)
+        sources.append(file.given)
+    given = {path: item for source in reversed(sources) for path, item in source.items()}
+    options, bad = _build(model, sources, given)
+    problems += bad.values()
+    problems += _cross_problems(options, specs, given, bad.keys())
     if problems:
         raise OptionsError(problems)
     return Loaded(options=options, given=given, specs=tuple(specs))
 
 
-def _build(model: type[M], given: Mapping[tuple[str, ...], Given]) -> tuple[M, set[tuple[str, ...]], list[str]]:
-    """The model; what is refused is left at its default and reported, so that the rest can be judged too."""
-    bad: set[tuple[str, ...]] = set()
-    problems: list[str] = []
+def _build(
+    model: type[M], sources: Sequence[Mapping[FieldPath, Given]], given: Mapping[FieldPath, Given]
+) -> tuple[M, dict[FieldPath, str]]:
+    """The model, and the problems of what is refused; that is left at its default, so that the rest can be judged."""
+    from controlplane.base.options.settings import merged  # late: a plane composed in code loads nothing
 
-    def build(group: type[OptionGroup], path: tuple[str, ...]) -> OptionGroup:
-        depth = len(path)
-        below = {p: g for p, g in given.items() if p[:depth] == path}
-        values: dict[str, Any] = {}
-        for name, field in group.model_fields.items():
-            here = (*path, name)
-            if isinstance(field.annotation, type) and issubclass(field.annotation, OptionGroup):
-                if any(p[: depth + 1] == here for p in below):
-                    values[name] = build(field.annotation, here)
-            elif here in below:
-                values[name] = below[here].value
-        if not values:
-            return group.model_construct()
-        try:
-            return group.model_validate(values)
-        except ValidationError as error:
-            wrong = {str(detail["loc"][0]) for detail in error.errors(include_url=False)}
-            reasons = {
-                str(detail["loc"][0]): str(detail["ctx"]["error"])
-                for detail in error.errors(include_url=False)
-                if detail["type"] == "value_error"
-            }
-        for name in group.model_fields:
-            if name in wrong:
-                item = given[(*path, name)]
-                bad.add(item.option.path)
-                why = reasons.get(name, f"must be {item.option.allowed}")
+    try:
+        return merged(model, sources), {}
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    bad: dict[FieldPath, str] = {}
+    for detail in details:
+        # Its location: the merging model's one field, the option's path, and then what is within a list or a map.
+        location = detail["loc"][1:]
+        for path, item in given.items():
+            if location[: len(path)] == path:
+                why = detail["ctx"]["error"] if detail["type"] == "value_error" else f"must be {item.option.allowed}"
                 value = show(item.value, item.option.kind)
-                problems.append(f"{_subject(item.option, item)}: invalid value {value!r}: {why}")
-        return group.model_validate({name: value for name, value in values.items() if name not in wrong})
-
-    built = build(model, ())
-    assert isinstance(built, model)
-    return built, bad, problems
+                bad.setdefault(path, f"{_subject(item.option, item)}: invalid value {value!r}: {why}")
+    return merged(model, sources, without=bad.keys()), bad
 
 
 def _subject(option: Option, given: Given | None) -> str:
@@ -150,17 +130,17 @@ def _subject(option: Option, given: Given | None) -> str:
 def _cross_problems(
     top: OptionGroup,
     specs: Sequence[Option],
-    given: Mapping[tuple[str, ...], Given],
-    bad: set[tuple[str, ...]],
+    given: Mapping[FieldPath, Given],
+    bad: Collection[FieldPath],
 ) -> Iterator[str]:
     by_path = {option.path: option for option in specs}
     by_flag = {option.flag: option for option in specs}
 
-    def subject(problem: Problem, path: tuple[str, ...]) -> Option | None:
+    def subject(problem: Problem, path: FieldPath) -> Option | None:
         dotted = tuple(problem.option.split("."))
         return by_path.get((*path, problem.option)) or by_path.get(dotted) or by_flag.get(problem.option)
 
-    def walk(group: OptionGroup, path: tuple[str, ...]) -> Iterator[str]:
+    def walk(group: OptionGroup, path: FieldPath) -> Iterator[str]:
         for problem in group.problems():
             option = subject(problem, path)
             if option is None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
-from controlplane.base.options.specs import Kind, Option
+from controlplane.base.options.specs import FieldPath, Kind, Option
 from controlplane.base.values import dataclass
 
 __all__ = ["Given", "Read", "from_text", "nearest", "read_environment", "read_flags"]
@@ -32,7 +32,7 @@ class Read:
     """What one source gave. ``problems`` are whole lines. ``asked``: ``help`` or ``version`` on the command line.
     ``config``: the file that this source names, with the origin."""
 
-    given: dict[tuple[str, ...], Given] = field(default_factory=dict)
+    given: dict[FieldPath, Given] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     asked: str = ""
     config: tuple[str, str] | None = None

@@ -13,9 +13,12 @@ from controlplane.base.options.durations import DurationMark, format_duration
 from controlplane.base.options.model import FLAG, SHORT, OptionGroup
 from controlplane.base.values import dataclass
 
-__all__ = ["ENV_PREFIX", "Kind", "Option", "camel", "kebab", "options_of", "show"]
+__all__ = ["ENV_PREFIX", "FieldPath", "Kind", "Option", "camel", "kebab", "options_of", "show"]
 
 ENV_PREFIX = "CONTROLPLANE_"
+
+FieldPath = tuple[str, ...]
+"""Names a field: field names from the top model."""
 
 
 class Kind(Enum):
@@ -35,12 +38,12 @@ class Kind(Enum):
 class Option:
     """One option as all sources see it.
 
-    ``path``: field names from the top model. ``flag`` without dashes; ``env`` the variable; ``file_key`` the dotted
+    ``flag`` without dashes; ``env`` the variable; ``file_key`` the dotted
     path in the file. ``group``: the class that declares it; ``group_title`` for headings. ``allowed``: "an integer
     from 1 to 65535".
     """
 
-    path: tuple[str, ...]
+    path: FieldPath
     flag: str
     short: str
     env: str
@@ -89,7 +92,7 @@ def options_of(model: type[OptionGroup], *, env_prefix: str = ENV_PREFIX) -> lis
     return options
 
 
-def _walk(model: type[OptionGroup], path: tuple[str, ...], title: str, env_prefix: str) -> Iterator[Option]:
+def _walk(model: type[OptionGroup], path: FieldPath, title: str, env_prefix: str) -> Iterator[Option]:
     for name, field in model.model_fields.items():
         here = (*path, name)
         if isinstance(field.annotation, type) and issubclass(field.annotation, OptionGroup):
@@ -117,7 +120,7 @@ def _walk(model: type[OptionGroup], path: tuple[str, ...], title: str, env_prefi
 _SCALARS: dict[Any, Kind] = {bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, str: Kind.STRING}
 
 
-def _kind(field: FieldInfo, path: tuple[str, ...]) -> Kind:
+def _kind(field: FieldInfo, path: FieldPath) -> Kind:
     if any(isinstance(mark, DurationMark) for mark in field.metadata):
         return Kind.DURATION
     annotation = _without_none(field.annotation)

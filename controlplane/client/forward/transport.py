@@ -13,7 +13,7 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from controlplane.base import logs
@@ -24,7 +24,7 @@ from controlplane.client.forward.pool import Pool, Unanswered
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection
 
-__all__ = ["CONNECT_SECONDS", "ForwardTransport", "NotTrusted", "Trust", "Unanswered"]
+__all__ = ["CONNECT_SECONDS", "REPEATABLE", "ForwardTransport", "NotTrusted", "Trust", "Unanswered"]
 
 log = logs.get(__name__)
 
@@ -33,8 +33,8 @@ LOOK_SECONDS = 10.0
 CONNECT_SECONDS = 30.0
 _REFUSAL_SECONDS = 0.5
 """How long a refusal may take to come."""
-_REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
-"""What may be sent again where a kept connection turns out to be closed."""
+REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that change nothing: what may be sent again where a kept connection turns out to be closed."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
@@ -73,7 +73,6 @@ class ForwardTransport:
         self._connect_seconds, self._dead_seconds = connect_seconds, dead_seconds
         self._pools: dict[tuple[Endpoint, ssl.SSLContext], Pool] = {}
         self._open: set[Connection] = set()
-        self._closed = False
         self._contexts: dict[Trust, ssl.SSLContext] = {}
         self._stamp = self._look()
 
@@ -119,8 +118,8 @@ class ForwardTransport:
             try:
                 return await connection.ask(request, is_head=method == "HEAD")
             except OSError as error:
-                if not (was_used and method in _REPEATABLE):
-                    raise Unanswered(_said(error)) from error
+                if not (was_used and method in REPEATABLE):
+                    raise Unanswered(_said(error), was_sent=True) from error
 
     def _pool(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext) -> Pool:
         pool = self._pools.get((endpoint, context))
@@ -130,8 +129,6 @@ class ForwardTransport:
                 return self._connect(trust, endpoint, context, pool)
 
             pool = self._pools[endpoint, context] = Pool(connect)
-            if self._closed:
-                pool.close()
         return pool
 
     async def _connect(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext, pool: Pool) -> Connection:
@@ -169,7 +166,12 @@ class ForwardTransport:
     def forget(self, trusts: frozenset[Trust]) -> None:
         """Keep what is needed for these alone."""
         self._contexts = {trust: made for trust, made in self._contexts.items() if trust in trusts}
-        self._close_pools()
+        kept = set(self._contexts.values())
+        self._retire(lambda _endpoint, context: context not in kept)
+
+    def leave(self, endpoint: Endpoint) -> None:
+        """Keep no connection to a server that has gone."""
+        self._retire(lambda kept, _context: kept == endpoint)
 
     async def follow_certificate(self, clock: Clock) -> None:
         """Take up a replaced proxy certificate; runs until cancelled."""
@@ -178,23 +180,18 @@ class ForwardTransport:
             stamp = await asyncio.to_thread(self._look)
             if stamp != self._stamp:
                 self._stamp = stamp
-                self._contexts.clear()
-                self._close_pools()
+                self.forget(frozenset())
                 log.info("the proxy client certificate has changed", file=self._cert_file)
+
+    def _retire(self, is_retired: Callable[[Endpoint, ssl.SSLContext], bool]) -> None:
+        for place in [place for place in self._pools if is_retired(*place)]:
+            self._pools.pop(place).retire()
 
     async def close(self) -> None:
         """Close all connections. Idempotent."""
-        self._closed = True
-        self._contexts.clear()
-        self._close_pools()
+        self._retire(lambda _endpoint, _context: True)
         for connection in tuple(self._open):
             connection.abort()
-
-    def _close_pools(self) -> None:
-        """Those that nobody would find any more."""
-        used = set(self._contexts.values())
-        for key in [key for key in self._pools if key[1] not in used]:
-            self._pools.pop(key).close()
 
     def _look(self) -> tuple[tuple[int, int], ...]:
         found = []

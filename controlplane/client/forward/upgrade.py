@@ -70,7 +70,8 @@ async def upgrade(
         answer = await _refusal(status, head, reader)
     except (OSError, ValueError, IndexError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
         writer.close()
-        raise Unanswered("EOF" if isinstance(error, asyncio.IncompleteReadError) else str(error)) from error
+        why = "EOF" if isinstance(error, asyncio.IncompleteReadError) else str(error)
+        raise Unanswered(why, was_sent=True) from error
     except BaseException:
         writer.close()
         raise

@@ -5,16 +5,28 @@ Synchronous: whoever calls decides where one step ends.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
 from controlplane.storage.cache.collection import Collection, Collections
+from controlplane.storage.cache.foresight import Foreseen
 from controlplane.storage.cache.index import Index
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.metrics import DECODE_ERRORS, EVENTS_DISPATCHED, EVENTS_RECEIVED
 from controlplane.storage.cache.ring import Change, Ring, RingBudget
 from controlplane.storage.kv.api import Event, KeyValue
 
-__all__ = ["Budgets", "Draft", "Image"]
+__all__ = ["Budgets", "Draft", "Image", "UnclaimedObserver"]
+
+
+class UnclaimedObserver(Protocol):
+    """Hears of keys that are no resource's here, in the very step that applies it. Must not raise or wait."""
+
+    def changed(self, keys: Iterable[bytes]) -> None:
+        """Their values have changed, or they have come, gone, or become a resource's."""
+
+    def replaced(self) -> None:
+        """There is another image: everything may have changed."""
 
 
 class Budgets(NamedTuple):
@@ -25,13 +37,17 @@ class Budgets(NamedTuple):
 
 
 class Image:
-    """``revision``: everything up to it is in. ``collections`` live on when the image is replaced."""
+    """``revision``: everything up to it is in. ``collections`` live on when the image is replaced. ``unclaimed``: who
+    hears of keys that are in none of them. ``foreseen``: by revision and key, what has been worked out of changes that
+    are still to be applied."""
 
     def __init__(self, intake: Intake, root: bytes, budgets: Budgets) -> None:
         self.intake, self.budgets = intake, budgets
         self.index = Index()
         self.collections = Collections(root)
+        self.unclaimed: list[UnclaimedObserver] = []
         self.revision = 0
+        self.foreseen: dict[tuple[int, bytes], Foreseen] = {}
         self.ordinary, self.volatile = Ring(0, budgets.ordinary), Ring(0, budgets.volatile)
 
     def collect(self, group: str, resource: str, prefix: bytes, *, volatile: bool) -> Collection:
@@ -43,6 +59,8 @@ class Image:
         collection = Collection((group, resource), prefix, ring, volatile=volatile, since=self.revision)
         self.collections.add(collection)
         self.recount(collection)
+        for observer in self.unclaimed:
+            observer.changed(entry.key for entry in self.index.scan(prefix, collection.end))
         return collection
 
     def recount(self, collection: Collection) -> None:
@@ -61,14 +79,17 @@ class Image:
                 self.index.pop(key)
             else:
                 self.index.put(self.intake.raw(kv))
+            for observer in self.unclaimed:
+                observer.changed((key,))
             return
         EVENTS_RECEIVED.labels_cached(collection.name).inc()
+        seen = self.foreseen.pop((event.mod_revision, key), None) if self.foreseen else None
         if kv is None:
             entry, prev = None, self.index.pop(key)
             if prev is None:
                 return
         else:
-            entry = self.intake.read(kv)
+            entry = self.intake.read(kv) if seen is None or seen.entry is None else seen.entry
             prev = self.index.put(entry)
             key = entry.key
             if entry.origin.poison:
@@ -84,7 +105,7 @@ class Image:
             collection.observer(change)
         if collection.scopes:
             EVENTS_DISPATCHED.labels_cached(collection.name).inc()
-            collection.show(change)
+            collection.show(change, seen.memo if seen is not None and seen.prev is prev else {})
 
     def trim(self, now: float) -> None:
         """Let the rings drop what is too old, or too much."""
@@ -99,6 +120,7 @@ class Image:
     def replace(self, draft: Draft, revision: int) -> Index:
         """Take another state whole: what was known of the past is forgotten. Returns the live map that was replaced."""
         replaced, self.index, self.revision = self.index, draft.index, revision
+        self.foreseen.clear()
         self.ordinary, self.volatile = Ring(revision, self.budgets.ordinary), Ring(revision, self.budgets.volatile)
         for collection in self.collections.all():
             collection.ring = self.volatile if collection.volatile else self.ordinary
@@ -107,6 +129,8 @@ class Image:
                 self.recount(collection)  # made since the draft was begun, if there is anything to count
             else:
                 collection.count, collection.raw, collection.poisoned = tally[0], 0, tally[1]
+        for observer in self.unclaimed:
+            observer.replaced()
         return replaced
 
 

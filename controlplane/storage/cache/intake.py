@@ -68,11 +68,14 @@ class Intake:
             entry.data, entry.origin = self._read(entry.key, entry.data, entry.mod_revision)
 
     def peek(self, entry: Entry) -> bytes:
-        """What ``read_in_place`` would make an entry's data; ``b""`` if it cannot be read."""
+        """An entry's data if it has been read, else as they were stored, decrypted; ``b""`` if they cannot be.
+        Nothing is checked, changed or counted."""
         if entry.origin is not RAW:
             return entry.data
-        data, origin = self._read(entry.key, entry.data, entry.mod_revision)
-        return b"" if origin.poison else data
+        try:
+            return self._transformer.from_storage(entry.key, entry.data)[0]
+        except Unreadable:
+            return b""
 
     def read_of(self, collection: Collection, entry: Entry) -> None:
         """Make an entry of a collection ready (or poisoned), if it is unread, and count it so."""

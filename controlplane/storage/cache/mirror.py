@@ -27,7 +27,7 @@ from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.flusher import Flusher
 from controlplane.storage.cache.follower import Follower
 from controlplane.storage.cache.history import History
-from controlplane.storage.cache.image import Budgets, Image
+from controlplane.storage.cache.image import Budgets, Image, UnclaimedObserver
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.metrics import RESOURCE_VERSION, WATCHERS
 from controlplane.storage.cache.remote import Flights
@@ -178,20 +178,23 @@ class Mirror:
         view = View(resource, self._collection(resource), self.intake, conversion, self._flights)
         return ObjectStorage(self, view)
 
-    def observe(self, resource: Resource, observer: Observer) -> Callable[[], None]:
+    def observe(
+        self, resource: Resource, observer: Observer, *, foresees: Callable[[Change], None] | None = None
+    ) -> Callable[[], None]:
         """Tell an observer of a resource's changes from now on, and of what there is if the image is loaded. One
-        observer to a resource. Returns how to stop."""
+        observer to a resource. ``foresees`` is shown a long change before it is applied, in a thread. Returns how to
+        stop."""
         collection = self._collection(resource)
         if collection.observer is not None:
             raise ValueError(f"{resource.gr} is observed already")
-        collection.observer = observer.changed
+        collection.observer, collection.foresees = observer.changed, foresees
         self._observers.append(observer)
         if self.loaded:
             observer.replaced()
             observer.step()
 
         def stop() -> None:
-            collection.observer = None
+            collection.observer = collection.foresees = None
             self._observers.remove(observer)
 
         return stop
@@ -213,8 +216,22 @@ class Mirror:
             start = max(start, collection.end)
         yield from self.image.index.scan(start, prefix_end(self.prefix))
 
+    def unclaimed_entry(self, key: bytes) -> Entry | None:
+        """The entry of a key that is no resource's here."""
+        return self.image.index.get(key) if self.image.collections.of(key) is None else None
+
+    def observe_unclaimed(self, observer: UnclaimedObserver) -> Callable[[], None]:
+        """Tell of changes of keys that are no resource's here, from now on. Returns how to stop; idempotent."""
+        self.image.unclaimed.append(observer)
+
+        def stop() -> None:
+            if observer in self.image.unclaimed:
+                self.image.unclaimed.remove(observer)
+
+        return stop
+
     def peek(self, entry: Entry) -> bytes:
-        """An entry's JSON, whether it has been read or not; ``b""`` if it cannot be read. Nothing is changed."""
+        """An entry's value, whether it has been read or not; ``b""`` if it cannot be decrypted. Nothing is changed."""
         return self.intake.peek(entry)
 
     def end_watches(self, resource: Resource | None = None) -> None:

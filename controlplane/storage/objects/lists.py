@@ -7,7 +7,9 @@ the store. Long work is sliced: the snapshot is taken in one step, before the fi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.storage.api import Freshness, ListResult, Match, Predicate
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.metrics import CONSISTENT_READS, READ_WAIT
@@ -128,7 +130,11 @@ class Lister:
         for i, entry in enumerate(entries, 1):
             if view.is_remote and not view.is_ready(entry, version):  # no more, after a rest
                 await view.ready((entry,), version)
-            if predicate.matches(view.decode(entry, version)):
+            if len(entry.data) < LONG_BYTES:
+                matches = predicate.matches(view.decode(entry, version))
+            else:
+                matches = await aside(partial(_matches, view, entry, version, predicate))
+            if matches:
                 matching.append(entry)
                 if len(matching) == enough:
                     return matching, i
@@ -181,6 +187,10 @@ class Lister:
                     await slices.rest()
         if unreadable:
             raise UnreadableList(unreadable)
+
+
+def _matches(view: View, entry: Entry, version: str, predicate: Predicate) -> bool:
+    return predicate.matches(view.decode(entry, version))
 
 
 def _key(entry: Entry) -> bytes:

@@ -103,6 +103,20 @@ def test_each_stored_resource_is_reported_once_when_the_server_is_ready(certific
     run(main())
 
 
+@pytest.mark.parametrize("modes", [("RBAC",), ()], ids=["with roles", "without"])
+def test_the_server_itself_does_not_write_before_it_has_reported(
+    modes: tuple[str, ...], certificates: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def change(config: Config) -> None:
+        config.authorization_modes = modes
+
+    async def main() -> None:
+        async with shared_store() as store, reporting(store, certificates, change=change):
+            assert not [record for record in caplog.records if record.message == "reconcile failed, trying again"]
+
+    run(main())
+
+
 def test_servers_that_start_at_the_same_time_are_all_reported(certificates: Path) -> None:
     async def main() -> None:
         async with shared_store() as store, reporting(store, certificates) as first, AsyncExitStack() as stack:

@@ -21,14 +21,14 @@ from tests.integration.peerproxy.fleet import fleet, heard, impatient
 from tests.integration.peerproxy.kinds import GADGETS, WIDGETS, serve_a, serve_b
 
 RECORDS = b"/registry/peerserverleases/"
-HUNG = f"/apis/{GADGETS.gv}/namespaces/default/gadgets/hung"
+HUNG = f"/apis/{GADGETS.gv}/namespaces/hung/gadgets"
 
 
 class Hanging:
-    """A server that takes requests for one path and answers none. ``taken``: it has one."""
+    """A server that takes requests for one path and answers none. ``taken``: it has as many as it is to have."""
 
-    def __init__(self, path: str) -> None:
-        self.path, self.taken = path, asyncio.Event()
+    def __init__(self, path: str, *, requests: int = 1) -> None:
+        self.path, self.taken, self._left = path, asyncio.Event(), requests
 
     def __call__(self, config: Config) -> None:
         config.filters = insert_before(
@@ -38,7 +38,9 @@ class Hanging:
     def _handler(self, following: Handler) -> Handler:
         async def handle(request: Request) -> Response:
             if request.path == self.path:
-                self.taken.set()
+                self._left -= 1
+                if self._left <= 0:
+                    self.taken.set()
                 await asyncio.Event().wait()
             return await following(request)
 
@@ -48,7 +50,7 @@ class Hanging:
 def test_what_a_peer_was_sent_ends_with_its_record(tmp_path: Path) -> None:
     async def main() -> None:
         async with fleet(tmp_path, "a") as (made, planes):
-            a, hanging = planes["a"], Hanging(HUNG)
+            a, hanging = planes["a"], Hanging(HUNG, requests=2)
             b = await made.start("b", serve_b, hanging)
             await heard(a, 1)
             gadgets = ResourceClient(a.client(), GADGETS, namespaced=True)
@@ -57,12 +59,14 @@ def test_what_a_peer_was_sent_ends_with_its_record(tmp_path: Path) -> None:
             )
             version = created["metadata"]["resourceVersion"]
             async with gadgets.watch("default", resource_version=version) as events, asyncio.timeout(10):
-                asked = asyncio.ensure_future(impatient(a).request("GET", HUNG))
+                asked = asyncio.gather(*(impatient(a).request(method, HUNG, body=b"{}") for method in ("GET", "POST")))
                 await hanging.taken.wait()
                 await made.store.remove(RECORDS + b.control_plane.presence.server.id.encode())
-                lost = await asked
+                read, written = await asked
                 assert [event async for event in events] == [], "it ends as a whole answer does"
-            assert (lost.status, ("Retry-After", "1") in lost.headers) == (503, True)
+            assert (read.status, ("Retry-After", "1") in read.headers) == (503, True)
+            assert (written.status, [name for name, _ in written.headers if name == "Retry-After"]) == (503, [])
+            assert b"may have been done" in written.content()
 
     run(main())
 

@@ -13,7 +13,7 @@ from controlplane.client.resources import PatchType, Propagation, ResourceClient
 from controlplane.testing.planes import Plane
 from tests.aio import run
 from tests.integration.peerproxy.fleet import eventually, fleet, heard
-from tests.integration.peerproxy.kinds import BETA_WIDGETS, GADGETS, serve_b
+from tests.integration.peerproxy.kinds import BETA_WIDGETS, GADGETS, serve_a, serve_b
 
 NAMESPACES, CONFIGMAPS = GVR("", "v1", "namespaces"), GVR("", "v1", "configmaps")
 
@@ -36,6 +36,17 @@ async def found(client: ResourceClient, key: Key) -> Obj | None:
         return None
 
 
+async def says_what_is_left(namespaces: ResourceClient, name: str) -> bool:
+    """Whether a namespace's condition names the one gadget in it."""
+    conditions = ((await namespaces.get(Key("", name))).get("status") or {}).get("conditions") or ()
+    return any(
+        condition["type"] == "NamespaceDeletionContentFailure"
+        and condition["status"] == "True"
+        and "gadgets.tools.example.org (1)" in condition["message"]
+        for condition in conditions
+    )
+
+
 def test_a_namespace_stays_as_long_as_something_of_it_is_in_the_store(tmp_path: Path) -> None:
     async def main() -> None:
         async with fleet(tmp_path) as (made, planes):
@@ -50,25 +61,43 @@ def test_a_namespace_stays_as_long_as_something_of_it_is_in_the_store(tmp_path: 
             for name in ("held", "free"):
                 await namespaces.delete(Key("", name))
 
-            async def says_why() -> bool:
-                conditions = ((await namespaces.get(Key("", "held"))).get("status") or {}).get("conditions") or ()
-                return any(
-                    condition["type"] == "NamespaceDeletionContentFailure"
-                    and condition["status"] == "True"
-                    and "gadgets.tools.example.org (1)" in condition["message"]
-                    for condition in conditions
-                )
-
             async def gone(name: str) -> bool:
                 return await found(namespaces, Key("", name)) is None
 
-            assert await eventually(says_why)
+            assert await eventually(lambda: says_what_is_left(namespaces, "held"))
             assert await eventually(lambda: gone("free")), "another namespace is not held up by it"
             assert not await gone("held")
             await made.start("b", serve_b)
             assert await eventually(lambda: gone("held"), seconds=30)
             left = await made.store.kv.range(b"/registry/tools.example.org/", b"/registry/tools.example.org0")
             assert not left.items
+
+    run(main())
+
+
+def test_a_server_without_the_proxy_keeps_what_it_does_not_know(tmp_path: Path) -> None:
+    """It leads the controllers, and its discovery is its own; the objects are in the store that it shares."""
+
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, _):
+            await made.stop("b")
+            old = await made.start("a", serve_a, change=lambda _made, _config: None)
+            namespaces = objects(old, NAMESPACES, namespaced=False)
+
+            async def gone(name: str) -> bool:
+                return await found(namespaces, Key("", name)) is None
+
+            for name in ("first", "held"):
+                await namespaces.create(described(NAMESPACES, "Namespace", name))
+            await namespaces.delete(Key("", "first"))
+            assert await eventually(lambda: gone("first")), "it leads, before the other could"
+            b = await made.start("b", serve_b)
+            gadgets = objects(b, GADGETS)
+            await gadgets.create(described(GADGETS, "Gadget", "g", "held"))
+            await namespaces.delete(Key("", "held"))
+            assert await eventually(lambda: says_what_is_left(namespaces, "held"))
+            await gadgets.delete(Key("held", "g"))
+            assert await eventually(lambda: gone("held"), seconds=30)
 
     run(main())
 

@@ -14,6 +14,7 @@ from controlplane.base.clock import Clock, SystemClock
 from controlplane.peerproxy.cache import PeerCache
 from controlplane.peerproxy.discovery import AskFailed
 from controlplane.peerproxy.fetch import Resources
+from controlplane.peerproxy.metrics import PEERS
 from controlplane.testing.clock import FakeClock
 from tests.aio import run
 
@@ -167,6 +168,8 @@ def test_one_peer_is_asked_by_one_at_a_time() -> None:
         assert answers.asked == [("a", "first")], "it has only just said what it serves"
         await watched.cache.close()
 
+    run(main())
+
 
 def test_a_peer_whose_word_is_doubtful_is_asked_again_after_a_while() -> None:
     async def main() -> None:
@@ -201,6 +204,38 @@ def test_what_must_be_put_right_is_said_once_a_minute(caplog: pytest.LogCaptureF
         for _ in range(20):
             await clock.advance(1.0)
         assert len(caplog.records) == 3, "again after a minute, and what is new at once"
+        await watched.cache.close()
+
+    run(main())
+
+
+def states() -> dict[str, float]:
+    return {state: PEERS.labels_cached((state,)).value for state in ("heard", "stale", "unheard")}
+
+
+def test_a_peer_that_never_answers_is_counted_and_named_every_minute(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        records, answers = Records(Record("a")), Answers()
+        answers.failing = "dial tcp 127.0.0.1:1: i/o timeout"
+        watched = Watched(records, answers, clock)
+        watched.cache.begin()
+        for _ in range(150):
+            await clock.advance(1.0)
+        assert states() == {"heard": 0, "stale": 0, "unheard": 1}
+        first, *later = caplog.records
+        assert first.levelname == "WARNING"
+        assert [record.levelname for record in later] == ["ERROR", "ERROR"]
+        assert "answers 503" in str(later[0].__dict__)
+        answers.failing = ""
+        await clock.advance(10.0)
+        assert states() == {"heard": 1, "stale": 0, "unheard": 0}
+        answers.failing = "gone"
+        records.set("a", Record("a", holder="second"))
+        await clock.advance(1.0)
+        assert states() == {"heard": 0, "stale": 1, "unheard": 0}
+        records.set("a", None)
+        assert states() == {"heard": 0, "stale": 0, "unheard": 0}
         await watched.cache.close()
 
     run(main())

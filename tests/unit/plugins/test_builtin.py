@@ -3,7 +3,7 @@ import pkgutil
 
 from controlplane.plugins import admission
 from controlplane.plugins.admission.api import AdmissionPlugin
-from controlplane.plugins.admission.unserved_content import UNSERVED_CONTENT
+from controlplane.plugins.admission.unserved_content import PLUGIN as UNSERVED_CONTENT
 from controlplane.plugins.builtin import ORDERED
 
 UPSTREAM = tuple(
@@ -20,7 +20,7 @@ UPSTREAM = tuple(
     """.split()  # noqa: SIM905  # a list of forty lines says no more
 )
 """The order of kubernetes' ``pkg/kubeapiserver/options/plugins.go``."""
-WITH_THE_PEER_PROXY = (UNSERVED_CONTENT,)
+OURS = (UNSERVED_CONTENT,)
 
 
 def test_every_plugin_that_a_module_has_is_listed_once() -> None:
@@ -29,9 +29,9 @@ def test_every_plugin_that_a_module_has_is_listed_once() -> None:
         if not info.ispkg:
             module = importlib.import_module(info.name)
             found += [value for value in vars(module).values() if isinstance(value, AdmissionPlugin)]
-    assert sorted(plugin.name for plugin in found) == sorted(plugin.name for plugin in (*ORDERED, *WITH_THE_PEER_PROXY))
+    assert sorted(plugin.name for plugin in found) == sorted(plugin.name for plugin in ORDERED)
 
 
 def test_plugins_run_in_the_order_of_upstream() -> None:
-    names = [plugin.name for plugin in ORDERED]
+    names = [plugin.name for plugin in ORDERED if plugin not in OURS]
     assert names == [name for name in UPSTREAM if name in names]

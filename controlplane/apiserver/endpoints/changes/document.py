@@ -11,9 +11,8 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.errors import MalformedPatch, PatchNotApplicable, TooManyOperations
 from controlplane.apimachinery.patch.json_patch import apply_json_patch
 from controlplane.apimachinery.patch.merge_patch import INVALID_PATCH, apply_merge_patch
-from controlplane.apimachinery.schema.duplicates import merge_duplicates
 from controlplane.apimachinery.status import bad_request, not_found, request_entity_too_large
-from controlplane.apiserver.endpoints.body import decode_patched, read_body
+from controlplane.apiserver.endpoints.body import decode_patched, parse, read_body
 from controlplane.apiserver.endpoints.changes.api import Change, Edit
 from controlplane.apiserver.endpoints.changes.refused import not_applicable
 from controlplane.client.negotiation import JSON_PATCH, MERGE_PATCH
@@ -28,7 +27,7 @@ async def json_patch(edit: Edit) -> Change:
     """Raises APIError: 400 for what is no JSON patch, 413."""
     raw, checked = await read_body(edit.request), edit.options.field_validation != "Ignore"
     try:
-        value, problems = merge_duplicates(raw, loads(raw))
+        value, problems = await parse(raw)
         operations = _operations(value, checked=checked)
     except (MalformedJSON, _WrongType) as error:
         raise bad_request(f"error decoding patch: {error}" if checked else str(error)) from error
@@ -40,7 +39,7 @@ async def merge_patch(edit: Edit) -> Change:
     """Raises APIError: 400 for what is no merge patch, 413."""
     raw, checked = await read_body(edit.request), edit.options.field_validation != "Ignore"
     try:
-        value, problems = merge_duplicates(raw, loads(raw))
+        value, problems = await parse(raw)
     except MalformedJSON as error:
         raise bad_request(f"error decoding patch: {error}" if checked else INVALID_PATCH) from error
     if not isinstance(value, dict):

@@ -111,6 +111,15 @@ def test_maps(plane: Path, argv: list[str], file: str) -> None:
     assert demo("--config", str(plane), *argv).options.controllers.gates == {"A": True, "B": False}
 
 
+def test_a_map_replaces_that_of_the_source_below(plane: Path) -> None:
+    plane.write_text("controllers: {gates: {A: true}}")
+    loaded = demo("--config", str(plane), "--feature-gates=C=true", env={"CONTROLPLANE_FEATURE_GATES": "B=true"})
+    assert loaded.options.controllers.gates == {"C": True}
+    assert demo("--config", str(plane), env={"CONTROLPLANE_FEATURE_GATES": "B=true"}).options.controllers.gates == {
+        "B": True
+    }
+
+
 def test_durations_shorts_and_numbers() -> None:
     options = demo("--store.timeout", "1m30s", "-v", "4", "--store.ratio=0.25").options
     assert (options.store.timeout, options.controllers.verbosity, options.store.ratio) == (90.0, 4, 0.25)

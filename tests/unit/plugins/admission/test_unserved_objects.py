@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
 from controlplane.apis.core.configmaps import CONFIGMAPS
-from controlplane.plugins.admission.unserved_content import UnservedContent
+from controlplane.base.tasks import cancel_and_wait
+from controlplane.plugins.admission.unserved_objects import UnservedObjects
 from controlplane.storage.kv.api import ABSENT
 from tests.aio import run
 from tests.mirrors import opened
@@ -41,9 +43,9 @@ def test_objects_are_counted_where_they_lie(
             mirror.storage(CONFIGMAPS)
             await mirror.kv.put(mirror.prefix + key.encode(), value, expect=ABSENT)
             assert await mirror.fresh(None)
-            content = UnservedContent(mirror)
-            assert content.in_namespace("ns") == content.in_namespace("ns")
-            return dict(content.in_namespace("ns")), dict(content.owned_by("u"))
+            content = UnservedObjects(mirror)
+            assert await content.in_namespace("ns") == await content.in_namespace("ns")
+            return dict(await content.in_namespace("ns")), dict(await content.owned_by("u"))
 
     assert run(main()) == (namespaced, owned)
 
@@ -51,15 +53,40 @@ def test_objects_are_counted_where_they_lie(
 def test_an_object_that_changes_or_goes_counts_anew() -> None:
     async def main() -> None:
         async with opened() as (mirror, _):
-            content, key = UnservedContent(mirror), mirror.prefix + b"g/gadgets/ns/one"
+            content, key = UnservedObjects(mirror), mirror.prefix + b"g/gadgets/ns/one"
             first = await mirror.kv.put(key, gadget("ns", "u"), expect=ABSENT)
             assert await mirror.fresh(None)
-            assert content.owned_by("u")
+            assert await content.owned_by("u")
             second = await mirror.kv.put(key, gadget("ns"), expect=first.revision)
             assert await mirror.fresh(None)
-            assert (dict(content.owned_by("u")), dict(content.in_namespace("ns"))) == ({}, {"gadgets.g": 1})
+            assert (dict(await content.owned_by("u")), dict(await content.in_namespace("ns"))) == ({}, {"gadgets.g": 1})
             await mirror.kv.delete(key, expect=second.revision)
             assert await mirror.fresh(None)
-            assert not content.in_namespace("ns")
+            assert not await content.in_namespace("ns")
+
+    run(main())
+
+
+def test_as_many_as_another_server_serves_do_not_hold_the_loop() -> None:
+    async def main() -> None:
+        async with opened() as (mirror, _):
+            for number in range(5000):
+                key = f"g/gadgets/ns/{number}".encode()
+                await mirror.kv.put(mirror.prefix + key, gadget("ns", "u"), expect=ABSENT)
+            assert await mirror.fresh(None)
+            content, turns = UnservedObjects(mirror), 0
+
+            async def others() -> None:
+                nonlocal turns
+                while True:
+                    turns += 1
+                    await asyncio.sleep(0)
+
+            task = asyncio.ensure_future(others())
+            before = turns
+            assert await content.in_namespace("ns") == {"gadgets.g": 5000}
+            assert turns > before + 1
+            assert await content.owned_by("u") == {"gadgets.g": 5000}
+            await cancel_and_wait([task])
 
     run(main())
