@@ -77,8 +77,8 @@ class ConfiguredAuthorizers:
         self._types = _types(configured)
         self._union = self._built(configured)
 
-    async def authorize(self, attributes: Attributes) -> tuple[Decision, str]:
-        return await self._union.authorize(attributes)
+    def authorize(self, attributes: Attributes) -> Coroutine[Any, Any, tuple[Decision, str]]:
+        return self._union.authorize(attributes)
 
     async def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         return await self._union.rules_for(user, namespace)
