@@ -10,8 +10,9 @@ Source: kubernetes ``pkg/kubeapiserver/authorizer/reload.go``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
