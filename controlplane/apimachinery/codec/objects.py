@@ -31,7 +31,6 @@ _NEWLINE = 0x0A
 _LARGE_BYTES = 16 * 1024
 """From here on decoding the metadata alone is faster than decoding all, though by a slower parser."""
 _PARSER = json.JSONDecoder()
-_NEVER_STORED = frozenset({"resourceVersion", "selfLink"})
 
 
 @lru_cache(maxsize=4096)
@@ -66,7 +65,9 @@ def encode_stored(obj: Obj, gvk: GVK, *, native: bool = True) -> bytes:
     fields.pop("kind", None)
     fields.pop("apiVersion", None)
     if "resourceVersion" in metadata or "selfLink" in metadata:
-        metadata = {k: v for k, v in metadata.items() if k not in _NEVER_STORED}
+        metadata = dict(metadata)
+        metadata.pop("resourceVersion", None)
+        metadata.pop("selfLink", None)
     head = _head(gvk, native) + dumps_sorted(metadata)
     return head + b"," + dumps_sorted(fields)[1:] if fields else head + b"}"
 

@@ -88,7 +88,8 @@ def validate_object_meta(
     if (generation := meta.get("generation") or 0) < 0:
         errors.append(invalid(f"{path}.generation", generation, "must be greater than or equal to 0"))
     finalizers = meta.get("finalizers") or ()
-    errors += _validate_collections(meta, path)
+    if not _COLLECTIONS.isdisjoint(meta):
+        errors += _validate_collections(meta, path)
     if finalizers:
         errors += validate_finalizers(finalizers, f"{path}.finalizers")
     if managed := meta.get("managedFields"):
@@ -127,6 +128,9 @@ def validate_object_meta_update(
     if native and finalizers:
         errors += _native_finalizers(finalizers, f"{path}.finalizers")
     return errors
+
+
+_COLLECTIONS = frozenset({"labels", "annotations", "ownerReferences"})
 
 
 def _validate_collections(meta: Obj, path: str) -> list[FieldError]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from controlplane.apimachinery.meta import metadata
 from controlplane.apiserver.admission.api import Operation
 from controlplane.apiserver.endpoints.admit import Admission
 from controlplane.apiserver.endpoints.body import LARGE_BYTES, check_body_type, read_body, read_object
@@ -50,7 +49,7 @@ async def create(services: Services, request: Request, target: Target, answer: A
     else:
         fields.update(None, obj, manager)
     await admission.mutate(Operation.CREATE, obj, None)
-    deduplicate_owners(metadata(obj), warn, after_admission=True)
+    deduplicate_owners(obj["metadata"], warn, after_admission=True)
     record_user = served.resource.strategy.record_user
     if record_user is not None:
         record_user(obj, request.user)

@@ -18,7 +18,7 @@ _PRIVATE = ("Cache-Control", "no-cache, private")
 def with_cache_control(following: Handler) -> Handler:
     """Nothing that is served may be kept by a proxy, as it depends on who asks."""
 
-    def add(_: Request, response: Response) -> None:
+    def add(_request: Request, response: Response) -> None:
         headers = response.headers
         for name, _ in headers:
             if name == "Cache-Control":
@@ -34,7 +34,7 @@ def with_hsts(following: Handler, *, directives: Sequence[str]) -> Handler:
         return following
     line = ("Strict-Transport-Security", "; ".join(directives))
 
-    def add(_: Request, response: Response) -> None:
+    def add(_request: Request, response: Response) -> None:
         response.headers.append(line)
 
     return afterwards(following, add)

@@ -50,7 +50,7 @@ def create(
     Raises:
         APIError: invalid, exists already, refused by admission, or what storage's failure translates to.
     """
-    meta = metadata(obj)
+    meta = obj["metadata"]
     named = meta.get("name") or not meta.get("generateName")
     attempt = _create if named else _create_with_some_name
     return attempt(settings, served, namespace, obj, admit=admit, dry_run=dry_run, warn=warn)

@@ -151,7 +151,7 @@ class ResourceTable:
         self.groups = _with_remotes(self.local_groups, self._priorities, self.remotes) if remotes else self.local_groups
         self._by_name = {group.name: group for group in self.groups}
         routes: dict[tuple[str, str, str], Served] = {}
-        self._storages: dict[GroupResource, Storage] = {}
+        self._storages: dict[tuple[str, str], Storage] = {}
         for group in self.local_groups:  # hundreds, and a new table with every definition: no loop over their resources
             routes.update(group.routes)
             self._storages.update(group.storages)
@@ -168,7 +168,7 @@ class ResourceTable:
 
     def storage_of(self, group: str, plural: str) -> Storage | None:
         """The storage of a resource in whatever version it is served."""
-        return self._storages.get(GroupResource(group, plural))
+        return self._storages.get((group, plural))
 
     def with_changes(self, changes: Mapping[GroupResource, Sequence[Served]]) -> ResourceTable:
         """A table in which some resources are served otherwise (no ``Served``: not at all); the rest is shared."""

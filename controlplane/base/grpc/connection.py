@@ -178,8 +178,10 @@ class Connection(asyncio.Protocol):
         else:
             self._waiting.remove(call)
         call.end(error)
-        self._open_waiting()
-        self._end_if_idle("the connection was left")
+        if self._waiting:
+            self._open_waiting()
+        if not self.usable:
+            self._end_if_idle("the connection was left")
 
     def _open_waiting(self) -> None:
         while self._waiting and self.usable and len(self._calls) < self._max_calls:

@@ -137,7 +137,7 @@ def _values_as(kind: str, old: Any, new: Any, type_: Type) -> _Found:
 def _maps(old: dict[str, Any], new: dict[str, Any], maps: MapType, ignored: Fields) -> _Found:
     removed: Fields = {}
     modified: Fields = {}
-    added = _added(old, new, maps, ignored)
+    added = _added(old, new, maps, ignored) if not new.keys() <= old.keys() else {}
     known = maps.known
     for name, value in old.items():
         other = new.get(name, ABSENT)
