@@ -94,7 +94,7 @@ class ServedGroup:
         return self._known("routes", lambda: {served.gvr: served for served in self._all()})
 
     @property
-    def storages(self) -> Mapping[GroupResource, Storage]:
+    def storages(self) -> Mapping[tuple[str, str], Storage]:
         """Of all that is stored; of resources in several versions, the last one's."""
         return self._known(
             "storages",
