@@ -118,7 +118,7 @@ class PeerSource:
         elsewhere = self._tables.current.elsewhere
         if elsewhere is None or self._everybodys.has(info.group, info.version, info.resource):
             return None
-        able = [id_ for id_, server in elsewhere.servers.items() if server.serves(info)]
+        able = elsewhere.able(info)
         if not able:
             if self._cache.unheard():
                 REFUSED.labels_cached(("unsynced",)).inc()
@@ -126,7 +126,7 @@ class PeerSource:
                     "not all servers have said yet what they serve, please try again", RETRY_SECONDS
                 )
             return None
-        peer = self._peers.peers.get(self._random.choice(able))
+        peer = self._peers.peers.get(able[0] if len(able) == 1 else self._random.choice(able))
         if peer is None:  # it has just gone, and the table is about to show it
             PROXY_ERRORS.labels_cached((ENDPOINT_RESOLUTION, *gvr_labels(info))).inc()
             raise service_unavailable(

@@ -33,7 +33,7 @@ class Unanswered(Exception):
 
 class Pool:
     """``connect`` makes a connection or raises Unanswered. Its connections are to be given to ``free`` when they may
-    be asked anew, unless it is ``retired``."""
+    be asked anew; ``retired``, it keeps none."""
 
     __slots__ = ("_connect", "_connecting", "_idle", "_made", "_waiting", "retired")
 
@@ -90,8 +90,11 @@ class Pool:
 
     def free(self, connection: Connection) -> None:
         """Take back a connection whose answer has come whole."""
+        if self.retired:
+            connection.abort()
+            return
         connection.idle_since = monotonic()
-        if not self._give(connection):
+        if not self._waiting or not self._give(connection):
             self._idle.append(connection)
 
     async def _turn(self) -> Connection | None:
