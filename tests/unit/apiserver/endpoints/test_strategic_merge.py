@@ -76,9 +76,34 @@ def test_lists_and_maps_of_metadata_merge_as_their_schema_says(metadata: Any, ex
         pytest.param(
             {"data": [1]},
             422,
-            ' "" is invalid: patch: Invalid value: "map[data:[1]]": json: cannot unmarshal array into Go struct field '
-            "ConfigMap.data of type map[string]string",
-            id="another type",
+            ' "" is invalid: patch: Invalid value: "map[data:[1]]": cannot restore map from slice',
+            id="a list for a map",
+        ),
+        pytest.param(
+            {"data": {"a": 1}},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[data:map[a:1]]": cannot convert int64 to string',
+            id="a number for a text",
+        ),
+        pytest.param(
+            {"immutable": "yes"},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[immutable:yes]": unrecognized type: bool',
+            id="a text for a boolean",
+        ),
+        pytest.param(
+            {"binaryData": {"a": "?"}},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[binaryData:map[a:?]]": error decoding from json: '
+            "illegal base64 data at input byte 0",
+            id="no base64",
+        ),
+        pytest.param(
+            {"metadata": {"ownerReferences": [{"uid": "u", "name": {}}]}},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[metadata:map[ownerReferences:[map[name:map[] uid:u]]]]": '
+            "unrecognized type: string",
+            id="a map for a text, in a list",
         ),
     ],
 )
