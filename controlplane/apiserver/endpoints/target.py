@@ -61,6 +61,8 @@ def _find(tables: TableHolder, info: RequestInfo, method: str) -> Target | None:
         raise unknown_resource()
     if not served.resource.native:
         return find_custom_target(served, info)
+    if info.verb == "proxy":  # by the old prefix, under which upstream has no routes either
+        raise unknown_resource()
     target = _target(served, info)
     allowed = _allowed(served, target)
     if not allowed:
