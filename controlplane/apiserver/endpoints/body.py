@@ -10,12 +10,13 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
+from controlplane.apimachinery.codec.json import MalformedJSON, dumps_sorted, loads
 from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.codec.json_text import well_formed
 from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, SpelledFloat, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
+from controlplane.apimachinery.schema.strict import in_order_of_keys, strict_problems
 from controlplane.apimachinery.status import APIError, bad_request, invalid, request_entity_too_large
 from controlplane.apimachinery.validation import field
 from controlplane.apiserver.endpoints.body_summary import body_summary
@@ -104,7 +105,7 @@ async def _read_text(request: Request) -> Document:
     if media_type == JSON or (await aside(lambda: _is_json(raw)) if is_long() else _is_json(raw)):
         return Document(raw, ())
     value, repeated = await _parse_yaml(raw)
-    return Document(dumps(value), tuple(repeated))
+    return Document(dumps_sorted(value), tuple(repeated))  # in which order unknown fields are told of
 
 
 async def read_yaml(request: Request, *, prefix: str) -> tuple[Any, list[str]]:
@@ -195,9 +196,13 @@ def _take(document: Document, served: Served, merged: tuple[Any, list[str]], dir
         raise _unrecognized(served, raw, why)
     _check_kind(value, served, raw)
     try:
-        problems = [*document.problems, *problems, *_decode(value, served)]
+        unknown = _decode(value, served)
     except DecodeError as error:
         raise bad_request(cannot_be_handled(served.gvk, _as_spelled(error, raw, served))) from error
+    if problems and served.resource.native and directive != "Ignore":
+        problems = strict_problems(raw, served.version.schema)
+    else:
+        problems = [*document.problems, *problems, *unknown]
     if problems and directive == "Strict":
         raise bad_request(cannot_be_handled(served.gvk, strict_error(problems)))
     if directive == "Warn":
@@ -231,9 +236,12 @@ def decode_patched(
     except APIError as error:
         raise _invalid_patch(shown(), error.message) from error
     try:
-        problems = [*problems, *_decode(obj, served)]
+        unknown = _decode(obj, served)
     except DecodeError as error:
         raise _invalid_patch(shown(), error.converted if converted else str(error)) from error
+    if served.resource.native:
+        unknown = sorted(unknown) if converted else in_order_of_keys(unknown)
+    problems = [*problems, *unknown]
     if problems and directive == "Strict":
         raise _invalid_patch(shown(), strict_error(problems))
     if directive == "Warn":
