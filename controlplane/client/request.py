@@ -25,6 +25,7 @@ __all__ = [
     "BodyTooLarge",
     "Chunk",
     "Handler",
+    "KnownHeaders",
     "Peer",
     "Query",
     "Request",
@@ -64,6 +65,17 @@ class Query(dict[str, list[str]]):
         return bool(values) and values is not None and values[0].lower() not in {"false", "0"}
 
 
+class KnownHeaders(CIMultiDictProxy[str]):
+    """Headers that come again as the same object, since a connection sends the same ones again and again. ``notes``:
+    what was made of them, and of nothing else, by who made it, so that it is made once."""
+
+    __slots__ = ("notes",)
+
+    def __init__(self, headers: CIMultiDict[str] | CIMultiDictProxy[str]) -> None:
+        super().__init__(headers)
+        self.notes: dict[object, Any] = {}
+
+
 class Peer(Protocol):
     """Who is at the other end of a connection. ``user``: whose it counts as, ``""`` for nobody's yet; ``lost``: called
     with the peer when the connection has ended."""
@@ -79,7 +91,8 @@ class Request:
     """One request on its way through the filters.
 
     Set by the carrier: ``method`` (upper case), ``path`` (percent-decoded, as Kubernetes matches it), ``query_string``
-    (raw), ``headers``, ``peer``, ``remote`` (address text), ``received_at`` (monotonic seconds).
+    (raw), ``headers``, ``peer``, ``remote`` (address text), ``received_at`` (monotonic seconds), ``audit_id`` where it
+    has been taken out of the headers.
     ``identity`` is set by the loopback client alone, never by a listener: who the request is made as, authenticated
     already (authorization and admission still apply).
     Set by filters: ``info``, ``user``, ``audit_id``, ``deadline`` (monotonic seconds; None has none).
@@ -125,6 +138,7 @@ class Request:
         remote: str = "",
         received_at: float = 0.0,
         identity: UserInfo | None = None,
+        audit_id: str = "",
     ) -> None:
         self.method, self.path, self.query_string = method, path, query_string
         self.headers: CIMultiDict[str] | CIMultiDictProxy[str] = (
@@ -132,7 +146,7 @@ class Request:
         )
         self.peer, self.remote, self.received_at = peer, remote, received_at
         self.identity = identity
-        self.audit_id = ""
+        self.audit_id = audit_id
         self.deadline: float | None = None
         self.warnings: list[str] = []
         self.values: dict[str, Any] = {}

@@ -12,6 +12,7 @@ from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.user import AUTHENTICATED_GROUP, UserInfo
 from controlplane.apiserver.registry.peers import Peer
+from controlplane.client.forward.head import header_lines
 from controlplane.client.forward.identity import PEER_PROXIED, identity_headers
 from controlplane.client.forward.transport import ForwardTransport, NotTrusted, Unanswered
 from controlplane.client.webhook import Endpoint
@@ -84,7 +85,7 @@ class PeerDocuments:
         headers["Accept"], headers[PEER_PROXIED] = accept, "true"
         try:
             answer = await self._transport.send(
-                self._trust.current, Endpoint(peer.host, peer.port), "GET", path, headers=headers
+                self._trust.current, Endpoint(peer.host, peer.port), "GET", path, lines=header_lines(headers.items())
             )
             async with answer:
                 if answer.status == 404:

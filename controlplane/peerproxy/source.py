@@ -21,6 +21,7 @@ from controlplane.apiserver.registry.sources import SourceDescriptor, SourceHook
 from controlplane.apiserver.registry.table import ResourceTable
 from controlplane.client.forward.transport import ForwardTransport
 from controlplane.client.request import Request, Response
+from controlplane.client.webhook import Endpoint
 from controlplane.peerproxy.cache import Heard, PeerCache
 from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.everybodys import Everybodys
@@ -117,7 +118,7 @@ class PeerSource:
         elsewhere = self._tables.current.elsewhere
         if elsewhere is None or self._everybodys.has(info.group, info.version, info.resource):
             return None
-        able = [id_ for id_, server in elsewhere.servers.items() if server.serves(info)]
+        able = elsewhere.able(info)
         if not able:
             if self._cache.unheard():
                 REFUSED.labels_cached(("unsynced",)).inc()
@@ -125,7 +126,7 @@ class PeerSource:
                     "not all servers have said yet what they serve, please try again", RETRY_SECONDS
                 )
             return None
-        peer = self._peers.peers.get(self._random.choice(able))
+        peer = self._peers.peers.get(able[0] if len(able) == 1 else self._random.choice(able))
         if peer is None:  # it has just gone, and the table is about to show it
             PROXY_ERRORS.labels_cached((ENDPOINT_RESOLUTION, *gvr_labels(info))).inc()
             raise service_unavailable(
@@ -138,7 +139,7 @@ class PeerSource:
 
     async def _begin(self, host: SourceHost) -> None:
         host.start(self._transport.follow_certificate(self._clock), name="peer-proxy-client-certificate")
-        host.start(self._trust.follow(self._clock), name="peer-authorities")
+        host.start(self._trust.follow(self._clock, self._trust_anew), name="peer-authorities")
         self._cache.begin()
 
     async def _wait(self, _host: SourceHost) -> None:
@@ -152,10 +153,15 @@ class PeerSource:
         except TimeoutError:
             return
 
+    def _trust_anew(self) -> None:
+        """Connections to peers that proved themselves otherwise are not used again."""
+        self._transport.forget(frozenset({self._trust.current}))
+
     def _follow(self, old: Peer | None, new: Peer | None) -> None:
         """Whoever waits for a process that has gone waits in vain, though its connections may be there still."""
         if old is not None and (new is None or new.holder != old.holder):
             self._forwarder.gone(old.server_id)
+            self._transport.leave(Endpoint(old.host, old.port))
 
     def _show(self) -> None:
         """Put what has been heard into the table."""

@@ -164,8 +164,11 @@ def test_what_is_no_answer_is_refused(sent: bytes) -> None:
 
 def test_a_chunk_without_a_length_is_refused() -> None:
     async def main() -> None:
-        answer = await Line().ask(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
-        with pytest.raises(ConnectionError):
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        with pytest.raises(ConnectionError, match="zz"):
+            await Line().ask(head + b"zz\r\n")
+        answer = await Line().ask(head, b"zz\r\n")
+        with pytest.raises(ConnectionError, match="zz"):
             await answer.read()
 
     run(main())
