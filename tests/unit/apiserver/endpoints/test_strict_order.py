@@ -85,7 +85,8 @@ def test_problems_are_told_of_in_upstreams_order(method: str, media_type: str, b
             assert answer.status < 300, answer.raw
             assert answer.warnings == problems
             answer = await plane.call(method, f"{path}?fieldValidation=Strict&dryRun=All", body, headers=headers)
-            assert answer.message.endswith("strict decoding error: " + ", ".join(problems))
+            assert "strict decoding error: " in answer.message
+            assert answer.message.endswith(", ".join(problems))
             answer = await plane.call(method, f"{path}?fieldValidation=Ignore&dryRun=All", body, headers=headers)
             assert answer.status < 300, answer.raw
             assert answer.warnings == []
