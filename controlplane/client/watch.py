@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from typing import NamedTuple
 
-from controlplane.apimachinery.codec.json import MalformedJSON, loads
+from controlplane.apimachinery.codec.json import MalformedJSON, loads_unbounded
 from controlplane.apimachinery.identity import Obj
 from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.client.api import ByteStream
@@ -70,7 +70,7 @@ class WatchStream:
 
 def _event(line: bytes) -> WatchEvent:
     try:
-        raw = loads(line)
+        raw = loads_unbounded(line)  # a server has written it
         event = WatchEvent(raw["type"], raw["object"])
     except (MalformedJSON, KeyError, TypeError) as e:
         raise BadAnswer(f"not a watch event: {line[:200]!r}") from e
