@@ -94,6 +94,10 @@ class FieldManager:
         self._updater = Updater(types=types, convert=convert, reset=reset, unowned=_UNOWNED)
         self._version, self._subresource, self._now, self._blank = api_version, subresource, now, blank
 
+    def load(self) -> None:
+        """Make the type of the objects that come and go here, which for a large schema takes milliseconds."""
+        self._updater.types[self._version]
+
     def update(self, live: Obj | None, new: Obj, manager: str) -> None:
         """Set the managed fields of ``new``, written by ``manager`` over ``live`` (None: it is created)."""
         if live is None:

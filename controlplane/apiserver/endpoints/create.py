@@ -9,6 +9,7 @@ from controlplane.apiserver.endpoints.admit import Admission
 from controlplane.apiserver.endpoints.body import LARGE_BYTES, check_body_type, read_body, read_object
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
+from controlplane.apiserver.endpoints.readiness import make_ready
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
@@ -29,9 +30,12 @@ async def create(services: Services, request: Request, target: Target, answer: A
         APIError: a body that cannot be read or is another kind, bad options, and all that the registry refuses.
     """
     check_body_type(request)
-    is_large = len(await read_body(request)) >= LARGE_BYTES  # too long before badly asked for
+    raw = await read_body(request)  # too long before badly asked for
+    is_large = len(raw) >= LARGE_BYTES
     options = write_options(request.query, "CreateOptions")
     served = target.served
+    if served.resource.strategy.load is not None:
+        await make_ready(services, served, raw)
     obj = await read_object(request, served, options.field_validation)
     if is_large:  # decoding it was a slice of its own, and so is its validation
         await asyncio.sleep(0)
