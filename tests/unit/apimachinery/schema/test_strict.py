@@ -6,12 +6,13 @@ import json
 
 import pytest
 
+from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import DEFINITION, UNION
 from controlplane.apimachinery.schema.strict import in_order_of_keys, json_patch_problems, strict_problems
 
-TEXT = {"type": "string"}
-TREE = {"type": "object", "properties": {"name": TEXT, "child": {DEFINITION: lambda: TREE}}}
-SCHEMA = {
+TEXT: Obj = {"type": "string"}
+TREE: Obj = {"type": "object", "properties": {"name": TEXT, "child": {DEFINITION: lambda: TREE}}}
+SCHEMA: Obj = {
     "properties": {
         "spec": {
             "type": "object",
