@@ -197,7 +197,7 @@ class DirectRoad:
         transport.write(written)
         if closes:
             connection.force_close()
-        else:
+        elif not self.busy:
             connection.answered()
         return True
 
