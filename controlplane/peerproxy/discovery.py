@@ -27,8 +27,8 @@ _ACCEPT = f"{_AGGREGATED};profile=nopeer,{_AGGREGATED},application/json"
 _USER = UserInfo(name="system:apiserver", uid="system:apiserver", groups=(AUTHENTICATED_GROUP,))
 LIMIT_BYTES = 64 << 20
 WRONG_ADDRESS = (
-    "the peer's --peer-advertise-ip and --peer-advertise-port (or --advertise-address, or --bind-address) must say where "
-    "this server reaches it"
+    "the peer's --peer-advertise-ip and --peer-advertise-port (or --advertise-address, or --bind-address) must say "
+    "where this server reaches it"
 )
 
 T = TypeVar("T")
