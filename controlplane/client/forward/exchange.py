@@ -164,6 +164,7 @@ class Connection(asyncio.Protocol):
         self._free, self._gone = free, gone
         self.closed = False
         self.idle_since = 0.0
+        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._head: Awaited[Answer] | None = None
         self._answer: Answer | None = None
@@ -183,7 +184,8 @@ class Connection(asyncio.Protocol):
         if self._transport is None or self.closed:
             raise ConnectionResetError("EOF")
         self._is_head = is_head
-        head = self._head = Awaited[Answer](loop=asyncio.get_running_loop())
+        head: Awaited[Answer] = Awaited(loop=self._loop)
+        self._head = head
         self._transport.write(request)
         return head
 
