@@ -182,7 +182,7 @@ class Response:
     """A complete answer. ``body`` is one byte string or a sequence of pieces to be sent one after another; its total
     length is ``length``. ``headers`` are pairs; Content-Length and Date are the carrier's."""
 
-    __slots__ = ("body", "content_type", "headers", "status")
+    __slots__ = ("_measured", "body", "content_type", "headers", "status")
 
     def __init__(
         self,
@@ -193,11 +193,17 @@ class Response:
         headers: list[tuple[str, str]] | None = None,
     ) -> None:
         self.status, self.body, self.content_type = status, body, content_type
+        self._measured: tuple[Sequence[bytes], int] | None = None
         self.headers: list[tuple[str, str]] = headers if headers is not None else []
 
     @property
     def length(self) -> int:
-        return len(self.body) if isinstance(self.body, bytes) else sum(map(len, self.body))
+        body = self.body
+        if isinstance(body, bytes):
+            return len(body)
+        if self._measured is None or self._measured[0] is not body:  # there may be a hundred thousand pieces
+            self._measured = body, sum(map(len, body))
+        return self._measured[1]
 
     def content(self) -> bytes:
         """The body in one piece."""

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from http import HTTPStatus
 
 from controlplane.apimachinery.identity import GroupResource
-from controlplane.apimachinery.status import service_unavailable
+from controlplane.apimachinery.status import APIError, service_unavailable
 from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere, Peer, PeerResources
 from controlplane.apiserver.registry.sources import SourceDescriptor, SourceHook, SourceHost, SourceServices
 from controlplane.apiserver.registry.table import ResourceTable
@@ -27,6 +28,7 @@ from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.everybodys import Everybodys
 from controlplane.peerproxy.fetch import PeerFetch
 from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder
+from controlplane.peerproxy.mark import MEANT_FOR
 from controlplane.peerproxy.metrics import ENDPOINT_RESOLUTION, PROXY_ERRORS, REFUSED, gvr_labels
 from controlplane.peerproxy.stale import as_stale
 from controlplane.peerproxy.trust import PeerTrust
@@ -87,8 +89,14 @@ class PeerSource:
 
         A peer is answered at once: it sees what this server serves itself, and two that start together would each wait
         for the other before answering.
+
+        Raises:
+            APIError: 421: the peer has asked for another server.
         """
-        if FROM_PEER not in request.values and self._cache.unheard():
+        if FROM_PEER in request.values:
+            if request.headers.get(MEANT_FOR, self._peers.own_id) != self._peers.own_id:
+                raise APIError(HTTPStatus.MISDIRECTED_REQUEST, "MisdirectedRequest", "this is another server")
+        elif self._cache.unheard():
             await self._first_hearing()
         return True
 

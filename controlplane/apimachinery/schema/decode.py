@@ -130,6 +130,8 @@ class Decoder:
             self._decode(obj, "", unknown)
         except _Mismatch as e:
             raise DecodeError(f"json: cannot unmarshal {e.what} into Go value of type v1.{self.kind}") from None
+        if not unknown:
+            return unknown
         return [f'unknown field "{path}"' for path in list(dict.fromkeys(unknown))[:MAX_REPORTED]]
 
 
@@ -344,17 +346,20 @@ def _array(schema: Obj) -> _Decode:
     return decode
 
 
+_TEXT = frozenset({str})
+
+
 def _mapping(schema: Obj) -> _Decode:
     values = schema["additionalProperties"]
     value_type, decode_value, zero = _go_type(values), _compile(values), _zero(values)
-    plain_strings = values.get("type") == "string" and "format" not in values and values.get(GO_TYPE) != QUANTITY
+    texts = _is_text(values)
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if type(value) is not dict:
             raise _Mismatch(value, f"map[string]{value_type}", "map")
+        if texts and _TEXT.issuperset(map(type, value.values())):
+            return value
         for key, item in value.items():
-            if plain_strings and type(item) is str:
-                continue
             value[key] = zero() if item is None else decode_value(item, f"{path}{key}.", unknown)
         return value
 
@@ -376,6 +381,7 @@ def _record(schema: Obj) -> _Decode:
     kept = {name for name, field in properties.items() if not _is_list_or_map(field)}
     kept &= {name for name, field in properties.items() if field.get(POINTER) or name in always}
     fields = {name: (_compile(field), _is_container(field), name in kept) for name, field in properties.items()}
+    texts = frozenset(name for name, field in properties.items() if _is_text(field))
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if type(value) is not dict:
@@ -384,6 +390,8 @@ def _record(schema: Obj) -> _Decode:
         key = ""
         try:
             for key, item in value.items():
+                if type(item) is str and item and key in texts:
+                    continue
                 field = fields.get(key)
                 if field is None:
                     unknown.append(path + key)
@@ -412,6 +420,13 @@ def _record(schema: Obj) -> _Decode:
         return value
 
     return decode
+
+
+def _is_text(schema: Obj) -> bool:
+    """Whether every text is a value of a schema, as it is."""
+    if UNION in schema or DEFINITION in schema or schema.get("type") != "string":
+        return False
+    return schema.get("format") not in {"date-time", "byte"} and schema.get(GO_TYPE) != QUANTITY
 
 
 def _is_container(schema: Obj) -> bool:

@@ -23,7 +23,7 @@ from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import CONTINUE_EXPIRED, translate
-from controlplane.base.aside import aside, is_long, note_size, release
+from controlplane.base.aside import aside, free, is_long, note_size, release
 from controlplane.client.encoding import encode, wants_pretty
 from controlplane.client.negotiation import JSON, PROTOBUF, Answer
 from controlplane.client.request import Request, Response
@@ -84,10 +84,13 @@ async def respond_list(
         form = _Whole(target.served)
     if answer.media_type == JSON and not answer.pretty and not wants_pretty(request):
         return Response(200, await _joined_forms(target.served, form, meta, result))
-    value = form.list_of(meta, [item async for item in _items(target.served, form, result)])
-    if len(result.entries) < _ENCODED_AT_ONCE_OBJECTS:
-        return Response(200, encode(request, value, answer), content_type=answer.media_type)
-    return Response(200, await aside(lambda: encode(request, value, answer)), content_type=answer.media_type)
+    items = [item async for item in _items(target.served, form, result)]
+    if len(items) < _ENCODED_AT_ONCE_OBJECTS:
+        body = encode(request, form.list_of(meta, items), answer)
+    else:
+        body = await aside(lambda: encode(request, form.list_of(meta, items), answer))
+        free(items)
+    return Response(200, body, content_type=answer.media_type)
 
 
 def _list_meta(target: Target, result: ListResult, *, counted: bool, plain: bool) -> Obj:
@@ -155,12 +158,14 @@ def _without_type(item: bytes, type_head: bytes) -> bytes:
 
 async def _joined_forms(served: Served, form: ListForm, meta: Obj, result: ListResult) -> Sequence[bytes]:
     """The list in pieces, each object encoded by itself in a form of its own."""
-    items = [dumps(item) async for item in _items(served, form, result)]
     pieces = [dumps(form.list_of(meta, [])).removesuffix(b"]}")]
-    for start in range(0, len(items), _BATCH_OBJECTS):
-        pieces.append(b"," if start else b"")
-        pieces.append(b",".join(items[start : start + _BATCH_OBJECTS]))
-    pieces.append(b"]}")
+    batch: list[bytes] = []
+    async for item in _items(served, form, result):
+        batch.append(dumps(item))
+        if len(batch) == _BATCH_OBJECTS:
+            pieces.append(b",".join(batch))
+            batch = [b""]  # the separator before the next piece
+    pieces += (b",".join(batch), b"]}")
     return pieces
 
 

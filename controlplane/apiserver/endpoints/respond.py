@@ -74,8 +74,11 @@ async def respond_written(
 ) -> Response:
     """Answer a create, update or patch with the object as it is now; 201 if there was none before."""
     code = 201 if written.created else 200
-    if written.entry is not None:
-        return await respond_entry(services, request, served, written.entry, answer, code=code)
+    entry = written.entry
+    if entry is not None:
+        if answer.plain and (body := served.storage.served_nowait(entry, served.version.name)) is not None:
+            return respond_bytes(services, request, served, body, answer, code=code)
+        return await respond_entry(services, request, served, entry, answer, code=code)
     assert written.obj is not None
     return respond_object(services, request, served, written.obj, answer, code=code)
 

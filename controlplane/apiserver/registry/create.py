@@ -31,7 +31,7 @@ Admit = Callable[[Obj], Awaitable[None]]
 """The validating admission of one object."""
 
 
-async def create(
+def create(
     settings: RegistrySettings,
     served: Served,
     namespace: str,
@@ -40,7 +40,7 @@ async def create(
     admit: Admit | None,
     dry_run: bool,
     warn: Callable[[str], None],
-) -> Written:
+) -> Awaitable[Written]:
     """Create an object; one without a name but with ``generateName`` gets one, and another if it is taken.
 
     Args:
@@ -50,9 +50,22 @@ async def create(
     Raises:
         APIError: invalid, exists already, refused by admission, or what storage's failure translates to.
     """
-    meta = metadata(obj)
-    if meta.get("name") or not meta.get("generateName"):
-        return await _create(settings, served, namespace, obj, admit=admit, dry_run=dry_run, warn=warn)
+    meta = obj["metadata"]
+    named = meta.get("name") or not meta.get("generateName")
+    attempt = _create if named else _create_with_some_name
+    return attempt(settings, served, namespace, obj, admit=admit, dry_run=dry_run, warn=warn)
+
+
+async def _create_with_some_name(
+    settings: RegistrySettings,
+    served: Served,
+    namespace: str,
+    obj: Obj,
+    *,
+    admit: Admit | None,
+    dry_run: bool,
+    warn: Callable[[str], None],
+) -> Written:
     for _ in range(names.ATTEMPTS - 1):
         try:
             return await _create(settings, served, namespace, deepcopy(obj), admit=admit, dry_run=dry_run, warn=warn)
@@ -73,20 +86,20 @@ async def _create(
     warn: Callable[[str], None],
 ) -> Written:
     strategy, storage = served.resource.strategy, served.storage
-    meta = metadata(obj)
+    meta = obj["metadata"]
     fill_system_fields(meta, settings)
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = names.generate(meta["generateName"], settings.random)
     await prepare(served, namespace, obj, warn)
     if admit is not None:
         await admit(obj)
-    if _names_revision(meta):
-        raise APIError(500, "", "resourceVersion should not be set on objects to be created")
     key = Key(namespace, meta["name"])
     try:
-        if dry_run:
+        if dry_run:  # a revision that is given stays, since only the storage minds it
             await _require_absent(served, key)
             return Written(None, obj, created=True)
+        if "resourceVersion" in meta and _names_revision(meta):
+            raise APIError(500, "", "resourceVersion should not be set on objects to be created")
         ttl_seconds = strategy.ttl_seconds(obj) if strategy.ttl_seconds is not None else 0
         return Written(await storage.create(key, obj, ttl_seconds=ttl_seconds), None, created=True)
     except KeyExists as error:

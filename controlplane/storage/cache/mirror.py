@@ -208,6 +208,16 @@ class Mirror:
                 self.intake.read_of(collection, entry)
         return entries
 
+    def in_namespace(self, namespace: str) -> dict[str, int]:
+        """How many objects of resources that are known here lie in a namespace, by resource (``plural.group``)."""
+        found: dict[str, int] = {}
+        for collection in self.image.collections.all():
+            entries = self.scan(collection.prefix + f"{namespace}/".encode())
+            if entries:
+                group, plural = collection.name
+                found[f"{plural}.{group}" if group else plural] = len(entries)
+        return found
+
     def unclaimed(self) -> Iterator[Entry]:
         """The entries of keys that are no resource's here, ascending by key; most are not read yet (``peek``)."""
         start = self.prefix

@@ -225,9 +225,7 @@ class Watcher:
         for entry in entries:
             if selection.view.is_remote and not selection.view.is_ready(entry, selection.version):  # after a rest
                 await selection.view.ready((entry,), selection.version)
-            if not selection.admits(entry.key):
-                continue
-            line = await self._state_line(entry)
+            line = await self._state_line(entry) if selection.admits(entry.key) else b""
             if line:
                 self.started = True
                 lines.append(line)

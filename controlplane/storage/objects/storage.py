@@ -6,8 +6,9 @@ stand over one collection.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
+from typing import Any
 
 from controlplane.apimachinery.identity import Key, Obj
 from controlplane.base.aside import LONG_BYTES, aside
@@ -124,21 +125,23 @@ class ObjectStorage:
     async def converted(self, obj: Obj, version: str) -> Obj:
         return await self._view.converted(obj, version)
 
-    async def create(self, key: Key, obj: Obj, *, ttl_seconds: int = 0) -> Entry:
-        return await self._writer.create(self.store_key(key), obj, ttl_seconds=ttl_seconds)
+    def create(self, key: Key, obj: Obj, *, ttl_seconds: int = 0) -> Coroutine[Any, Any, Entry]:
+        return self._writer.create(self.store_key(key), obj, ttl_seconds=ttl_seconds)
 
-    async def update(
+    def update(
         self,
         key: Key,
         mutate: Callable[[Obj, api.Entry], Awaitable[Obj | Keep]],
         *,
         version: str,
         ttl_seconds: int = 0,
-    ) -> Entry:
-        return await self._writer.update(self.store_key(key), mutate, version=version, ttl_seconds=ttl_seconds)
+    ) -> Coroutine[Any, Any, Entry]:
+        return self._writer.update(self.store_key(key), mutate, version=version, ttl_seconds=ttl_seconds)
 
-    async def delete(self, key: Key, check: Callable[[Obj, api.Entry], Awaitable[None]], *, version: str) -> Entry:
-        return await self._writer.delete(self.store_key(key), check, version=version)
+    def delete(
+        self, key: Key, check: Callable[[Obj, api.Entry], Awaitable[None]], *, version: str
+    ) -> Coroutine[Any, Any, Entry]:
+        return self._writer.delete(self.store_key(key), check, version=version)
 
     async def watch(
         self, namespace: str | None, predicate: Predicate, representation: Representation, options: WatchOptions

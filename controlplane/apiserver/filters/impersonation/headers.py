@@ -25,10 +25,7 @@ def take_wanted_user(request: Request) -> UserInfo | None:
     Raises:
         APIError: 400, something else than a name is to be impersonated, but no name.
     """
-    for name in request.headers:  # a loop: a generator would cost more than all of them
-        if name[:12].lower() == _PREFIX:
-            break
-    else:
+    if _PREFIX not in "\n".join(request.headers).lower():  # a third of a loop over the names
         return None
     wanted, names_extra = _read(request.headers)
     if not wanted.name:

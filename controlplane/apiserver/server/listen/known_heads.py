@@ -67,12 +67,14 @@ class KnownHeads:
         if end < 0:
             return None
         lines = data[begin:end]
-        audit_id = _AUDIT_ID.search(lines, max(0, len(lines) - _AUDIT_ID_BYTES))
-        if audit_id is not None:
-            lines = lines[: audit_id.start()]
-        block = self._blocks.get(lines)
+        block, audit_id = self._blocks.get(lines), None
         if block is None:
-            block = self._learn(data[: line.end()] + lines + _END, line)
+            audit_id = _AUDIT_ID.search(lines, max(0, len(lines) - _AUDIT_ID_BYTES))
+            if audit_id is not None:
+                lines = lines[: audit_id.start()]
+                block = self._blocks.get(lines)
+            if block is None:
+                block = self._learn(data[:begin] + lines + _END, line)
         if block is None or end + 4 + block.body_bytes != len(data):
             return None
         if audit_id is None:
