@@ -74,12 +74,13 @@ class Answer:
         "status",
     )
 
-    def __init__(self, connection: Connection, head: _Head) -> None:
+    def __init__(self, connection: Connection, head: _Head, whole: bytes | None) -> None:
+        """``whole``: the whole body, if it has come."""
         self._connection = connection
         self.status, self.fields, self.headers, self.content_length = head[:4]
-        self._pieces: deque[bytes] = deque()
+        self._pieces: deque[bytes] = deque((whole,) if whole else ())
         self._held_bytes = 0
-        self._ended = False
+        self._ended = whole is not None
         self._broken: BaseException | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -130,12 +131,6 @@ class Answer:
         self.close()
 
     # Of the connection.
-
-    def whole(self, body: bytes) -> None:
-        """That is all of it."""
-        if body:
-            self._pieces.append(body)
-        self._ended = True
 
     def feed(self, piece: bytes) -> bool:
         """One more piece; whether the connection should wait."""
@@ -262,15 +257,15 @@ class Connection(asyncio.Protocol):
             if rest:
                 self._read_head(rest)
             return
-        answer = Answer(self, head)
         self._keep, chunked, missing = head.keep, head.chunked, head.content_length
         if self._is_head or head.status in _NO_BODY:
             chunked, missing = False, 0
         if missing == len(rest) and not chunked:
-            answer.whole(rest)
+            answer = Answer(self, head, rest)
             self._finished()
         else:
-            self._answer, self._chunked, self._chunk_ends, self._trailers = answer, chunked, False, False
+            answer = self._answer = Answer(self, head, None)
+            self._chunked, self._chunk_ends, self._trailers = chunked, False, False
             self._missing = 0 if chunked else _UNTIL_CLOSED if missing is None else missing
             if rest:
                 self._read_body(rest)
