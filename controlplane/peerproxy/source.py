@@ -12,7 +12,7 @@ Source: KEP-4020, and the role of kubernetes/apiserver ``pkg/util/peerproxy``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from http import HTTPStatus
 
 from controlplane.apimachinery.identity import GroupResource
@@ -66,7 +66,7 @@ class PeerSource:
             connect_seconds=CONNECT_SECONDS,
             dead_seconds=DEAD_SECONDS,
         )
-        self._forwarder = Forwarder(config, self._transport, self._trust)
+        self._forwarder = Forwarder(config, self._transport, self._trust, unavailable=self._ask_again)
         self._everybodys = Everybodys(services.mirror, services.tables)
         self._left_out = self._everybodys.names()
         self._looking: asyncio.Handle | None = None
@@ -111,11 +111,11 @@ class PeerSource:
         await self._cache.close()
         await self._transport.close()
 
-    async def answer(self, request: Request) -> Response | None:
+    def answer(self, request: Request) -> Awaitable[Response] | None:
         """The answer of a peer to what cannot be served here; None: all peers have been heard, and none serves it.
 
         Raises:
-            APIError: 503: a peer has sent it on; not all have been heard; the one picked gives no answer.
+            APIError: 503: a peer has sent it on; not all have been heard. Waiting for it: the one picked gives none.
         """
         info = request.info
         if FROM_PEER in request.values:
@@ -140,10 +140,11 @@ class PeerSource:
             raise service_unavailable(
                 "Error getting ip and port info of the remote server while proxying", RETRY_SECONDS
             )
-        response = await self._forwarder.forward(peer, request)
-        if response.status == 503:
-            self._cache.ask_again(peer.server_id)
-        return response
+        return self._forwarder.forward(peer, request)
+
+    def _ask_again(self, id_: str) -> None:
+        """A peer that cannot serve may not serve any more what it did."""
+        self._cache.ask_again(id_)
 
     async def _begin(self, host: SourceHost) -> None:
         host.start(self._transport.follow_certificate(self._clock), name="peer-proxy-client-certificate")
