@@ -60,9 +60,10 @@ class Awaited(asyncio.Future[T]):
 class _StandIn:
     """What ``current_task()`` is during the steps without a task, and what may be kept of it afterwards."""
 
-    __slots__ = ("__weakref__", "_asked", "_task", "_told", "waits_for")
+    __slots__ = ("__weakref__", "_asked", "_task", "_told", "loop", "waits_for")
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
         self._task: asyncio.Task[Any] | None = None
         self._asked = self._told = 0  # how often it was cancelled without a task, and how many of these it has seen
         self.waits_for: Awaited[Any] | None = None
@@ -130,8 +131,8 @@ class Rest(Generic[T]):
 
     def next_step(self) -> T | Rest[T]:
         """As ``first_step``, of what is left."""
-        loop, stand_in, context = asyncio.get_running_loop(), self._stand_in, self.context
-        stand_in.waits_for = None
+        stand_in, context = self._stand_in, self.context
+        loop, stand_in.waits_for = stand_in.loop, None
         if self._waited.cancelled():
             stand_in.has_seen_all()
         _enter_task(loop, stand_in)  # type: ignore[arg-type]  # as in first_step
@@ -171,7 +172,8 @@ def first_step(function: Callable[P, Awaitable[T]], *args: P.args, **keys: P.kwa
 
     On the loop, outside of any task. Raises what the first step raises.
     """
-    loop, stand_in, context = asyncio.get_running_loop(), _StandIn(), copy_context()
+    loop, context = asyncio.get_running_loop(), copy_context()
+    stand_in = _StandIn(loop)
     _enter_task(loop, stand_in)  # type: ignore[arg-type]  # it answers to what is asked of a current task
     try:
         steps = context.run(function, *args, **keys).__await__()

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import NoReturn
 
@@ -51,10 +51,18 @@ _STREAMS = IN_FLIGHT.labels_cached(("stream",))
 
 
 class Forwarder:
-    """Sends requests to peers, each of which proves itself by ``trust``."""
+    """Sends requests to peers, each of which proves itself by ``trust``. ``unavailable`` hears which peer, by its id,
+    has answered 503."""
 
-    def __init__(self, config: PeerProxyConfig, transport: ForwardTransport, trust: PeerTrust) -> None:
-        self._config, self._transport, self._trust = config, transport, trust
+    def __init__(
+        self,
+        config: PeerProxyConfig,
+        transport: ForwardTransport,
+        trust: PeerTrust,
+        *,
+        unavailable: Callable[[str], None],
+    ) -> None:
+        self._config, self._transport, self._trust, self._unavailable = config, transport, trust, unavailable
         self._requests: Counter[str] = Counter()
         self._streams: Counter[str] = Counter()
         self._waits = Waits()
@@ -83,11 +91,32 @@ class Forwarder:
         _REQUESTS.inc()
         waiting = self._waits.enter(id_)
         try:
-            response = await self._answer(peer, request)
+            if asks_for_upgrade(request.headers):
+                response = await self._upgraded(peer, request)
+            else:
+                target, lines = forwarded(request, to_peer=True)
+                answer = await self._transport.send(
+                    self._trust.current,
+                    Endpoint(peer.host, peer.port),
+                    request.method,
+                    target,
+                    lines=lines,
+                    body=await request.body(),
+                )
+                if answer.status == 401:
+                    answer.close()
+                    self._fail(peer, request, "it answered 401 Unauthorized", NOT_BELIEVED)
+                if request.info.verb == "watch" and answer.status == 200:
+                    response = _watch(answer)
+                else:
+                    response = await passed_on(answer, method=request.method)
         except asyncio.CancelledError:
             if waiting.was_cause():
                 self._fail(peer, request, _GONE, "", was_sent=True)
             raise
+        except (Unanswered, NotTrusted, BadUpgrade, OSError) as error:
+            was_sent = not isinstance(error, NotTrusted) and not (isinstance(error, Unanswered) and not error.was_sent)
+            self._fail(peer, request, str(error) or "it broke off its answer", remedy_of(str(error)), was_sent=was_sent)
         finally:
             self._waits.leave(id_, waiting)
             _REQUESTS.inc(-1)
@@ -95,34 +124,16 @@ class Forwarder:
         if type(response) is not Response:
             self._count_while_streaming(id_, response, ends_anytime=request.info.verb == "watch")
         REROUTED.labels_cached((str(response.status), *gvr_labels(request.info))).inc()
+        if response.status == 503:
+            self._unavailable(id_)
         return response
 
-    async def _answer(self, peer: Peer, request: Request) -> Response:
-        target, lines = forwarded(request, to_peer=True)
-        endpoint = Endpoint(peer.host, peer.port)
-        try:
-            if asks_for_upgrade(request.headers):
-                return await self._upgraded(endpoint, request, target, lines)
-            answer = await self._transport.send(
-                self._trust.current, endpoint, request.method, target, lines=lines, body=await request.body()
-            )
-            if answer.status == 401:
-                answer.close()
-                self._fail(peer, request, "it answered 401 Unauthorized", NOT_BELIEVED)
-            if request.info.verb == "watch" and answer.status == 200:
-                return _watch(answer)
-            return await passed_on(answer, method=request.method)
-        except (Unanswered, NotTrusted, BadUpgrade, OSError) as error:
-            was_sent = not isinstance(error, NotTrusted) and not (isinstance(error, Unanswered) and not error.was_sent)
-            self._fail(peer, request, str(error) or "it broke off its answer", remedy_of(str(error)), was_sent=was_sent)
-
-    async def _upgraded(self, endpoint: Endpoint, request: Request, target: str, lines: bytes) -> Response:
-        trust = self._trust.current
-        context = await self._transport.context(trust)
+    async def _upgraded(self, peer: Peer, request: Request) -> Response:
+        trust, (target, lines) = self._trust.current, forwarded(request, to_peer=True)
         return await upgrade(
             request,
-            endpoint,
-            context,
+            Endpoint(peer.host, peer.port),
+            await self._transport.context(trust),
             trust.server_name,
             target=target,
             lines=lines,

@@ -12,10 +12,11 @@ Source: KEP-4020, and the role of kubernetes/apiserver ``pkg/util/peerproxy``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from http import HTTPStatus
 
 from controlplane.apimachinery.identity import GroupResource
-from controlplane.apimachinery.status import service_unavailable
+from controlplane.apimachinery.status import APIError, service_unavailable
 from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere, Peer, PeerResources
 from controlplane.apiserver.registry.sources import SourceDescriptor, SourceHook, SourceHost, SourceServices
 from controlplane.apiserver.registry.table import ResourceTable
@@ -27,6 +28,7 @@ from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.everybodys import Everybodys
 from controlplane.peerproxy.fetch import PeerFetch
 from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder
+from controlplane.peerproxy.mark import MEANT_FOR
 from controlplane.peerproxy.metrics import ENDPOINT_RESOLUTION, PROXY_ERRORS, REFUSED, gvr_labels
 from controlplane.peerproxy.stale import as_stale
 from controlplane.peerproxy.trust import PeerTrust
@@ -64,7 +66,7 @@ class PeerSource:
             connect_seconds=CONNECT_SECONDS,
             dead_seconds=DEAD_SECONDS,
         )
-        self._forwarder = Forwarder(config, self._transport, self._trust)
+        self._forwarder = Forwarder(config, self._transport, self._trust, unavailable=self._ask_again)
         self._everybodys = Everybodys(services.mirror, services.tables)
         self._left_out = self._everybodys.names()
         self._looking: asyncio.Handle | None = None
@@ -87,8 +89,14 @@ class PeerSource:
 
         A peer is answered at once: it sees what this server serves itself, and two that start together would each wait
         for the other before answering.
+
+        Raises:
+            APIError: 421: the peer has asked for another server.
         """
-        if FROM_PEER not in request.values and self._cache.unheard():
+        if FROM_PEER in request.values:
+            if request.headers.get(MEANT_FOR, self._peers.own_id) != self._peers.own_id:
+                raise APIError(HTTPStatus.MISDIRECTED_REQUEST, "MisdirectedRequest", "this is another server")
+        elif self._cache.unheard():
             await self._first_hearing()
         return True
 
@@ -103,11 +111,11 @@ class PeerSource:
         await self._cache.close()
         await self._transport.close()
 
-    async def answer(self, request: Request) -> Response | None:
+    def answer(self, request: Request) -> Awaitable[Response] | None:
         """The answer of a peer to what cannot be served here; None: all peers have been heard, and none serves it.
 
         Raises:
-            APIError: 503: a peer has sent it on; not all have been heard; the one picked gives no answer.
+            APIError: 503: a peer has sent it on; not all have been heard. Waiting for it: the one picked gives none.
         """
         info = request.info
         if FROM_PEER in request.values:
@@ -132,10 +140,11 @@ class PeerSource:
             raise service_unavailable(
                 "Error getting ip and port info of the remote server while proxying", RETRY_SECONDS
             )
-        response = await self._forwarder.forward(peer, request)
-        if response.status == 503:
-            self._cache.ask_again(peer.server_id)
-        return response
+        return self._forwarder.forward(peer, request)
+
+    def _ask_again(self, id_: str) -> None:
+        """A peer that cannot serve may not serve any more what it did."""
+        self._cache.ask_again(id_)
 
     async def _begin(self, host: SourceHost) -> None:
         host.start(self._transport.follow_certificate(self._clock), name="peer-proxy-client-certificate")

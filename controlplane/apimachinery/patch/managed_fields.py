@@ -234,7 +234,7 @@ class FieldManager:
             last = orjson.loads(text) if text else None
         except ValueError:
             return None
-        if not isinstance(last, dict) or last.get("apiVersion") != self._version:
+        if not isinstance(last, dict) or any(last.get(name) != live[name] for name in ("apiVersion", "kind")):
             return None
         type_ = self._updater.types[self._version]
         try:
@@ -349,7 +349,7 @@ def _capped(managed: Managed) -> Managed:
     updates = [m for m, owned in managed.managers.items() if not owned.applied]
     if len(updates) <= UPDATE_MANAGERS_LIMIT:
         return managed
-    updates.sort(key=lambda m: (managed.times.get(m, ""), m.name, m.subresource, m.api_version))
+    updates.sort(key=lambda m: (managed.times.get(m, ""), m.identifier))
     managers, times, left = dict(managed.managers), dict(managed.times), len(updates)
     first_of: dict[str, Manager] = {}
     for manager in updates:

@@ -18,7 +18,7 @@ from controlplane.apimachinery.codec.json import TooDeep, dumps
 from controlplane.apimachinery.codec.json_text import well_formed
 from controlplane.apimachinery.identity import Obj
 
-__all__ = ["merge_duplicates"]
+__all__ = ["Pairs", "merge_duplicates", "pairs_of"]
 
 _MAX_REPORTED = 100
 """As many as upstream's decoder keeps."""
@@ -36,15 +36,20 @@ def merge_duplicates(text: bytes, parsed: Any) -> tuple[Any, list[str]]:
     """
     if _surely_none(text, parsed):
         return parsed, []
-    try:
-        value = json.loads(well_formed(text), object_pairs_hook=_Pairs)
-    except RecursionError:
-        raise TooDeep from None
+    value = pairs_of(text)
     duplicates: dict[str, None] = {}
     merged = _merge(value, "", duplicates)
     if not duplicates:
         return parsed, []
     return merged, [f'duplicate field "{path}"' for path in list(duplicates)[:_MAX_REPORTED]]
+
+
+def pairs_of(text: bytes) -> Any:
+    """A JSON document with each object as ``Pairs``. Raises TooDeep."""
+    try:
+        return json.loads(well_formed(text), object_pairs_hook=Pairs)
+    except RecursionError:
+        raise TooDeep from None
 
 
 def _surely_none(text: bytes, parsed: Any) -> bool:
@@ -57,7 +62,7 @@ def _surely_none(text: bytes, parsed: Any) -> bool:
     return text.count(b":") == written.count(b":")
 
 
-class _Pairs(list[tuple[str, Any]]):
+class Pairs(list[tuple[str, Any]]):
     """An object as the document has it: its keys and values in order, repeated ones too."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
@@ -66,7 +71,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 def _merge(value: Any, path: str, duplicates: dict[str, None]) -> Any:
     """The plain value; what was repeated goes to ``duplicates`` by its path."""
-    if isinstance(value, _Pairs):
+    if isinstance(value, Pairs):
         merged: Obj = {}
         _merge_into(merged, value, path, duplicates)
         return merged
@@ -75,7 +80,7 @@ def _merge(value: Any, path: str, duplicates: dict[str, None]) -> Any:
     return value
 
 
-def _merge_into(merged: Obj, pairs: _Pairs, path: str, duplicates: dict[str, None]) -> None:
+def _merge_into(merged: Obj, pairs: Pairs, path: str, duplicates: dict[str, None]) -> None:
     seen: set[str] = set()
     for key, value in pairs:
         at = f"{path}.{key}" if path else key
@@ -83,7 +88,7 @@ def _merge_into(merged: Obj, pairs: _Pairs, path: str, duplicates: dict[str, Non
             duplicates[at] = None
         seen.add(key)
         earlier = merged.get(key)
-        if isinstance(value, _Pairs) and isinstance(earlier, dict):
+        if isinstance(value, Pairs) and isinstance(earlier, dict):
             _merge_into(earlier, value, at, duplicates)
         else:
             merged[key] = _merge(value, at, duplicates)

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads, loads_unbounded
+from controlplane.apimachinery.codec.json import MalformedJSON, dumps_sorted, loads, loads_unbounded
 from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.codec.json_text import well_formed
 from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, SpelledFloat, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
+from controlplane.apimachinery.schema.strict import in_order_of_keys, strict_problems
 from controlplane.apimachinery.status import APIError, bad_request, invalid, request_entity_too_large
 from controlplane.apimachinery.validation import field
 from controlplane.apiserver.endpoints.body_summary import body_summary
@@ -120,7 +121,8 @@ async def _read_text(request: Request) -> Document:
     if await aside(lambda: _is_json(raw)) if is_long() else _is_json(raw):
         return Document(raw, (), raw)
     value, repeated = await _parse_yaml(raw)
-    return Document(dumps(value), (_as_one(repeated),) if repeated else (), raw)
+    # keys in order, which is the one in which unknown fields are told of
+    return Document(dumps_sorted(value), (_as_one(repeated),) if repeated else (), raw)
 
 
 def _as_one(repeated: list[str]) -> str:
@@ -221,9 +223,13 @@ def _take(document: Document, served: Served, merged: tuple[Any, list[str]], dir
             raise _unrecognized(served, document.shown, why)
         _check_kind(value, served, document.shown)
     try:
-        problems = [*document.problems, *problems, *_decode(value, served)]
+        unknown = _decode(value, served)
     except DecodeError as error:
         raise bad_request(cannot_be_handled(served.gvk, _as_spelled(error, document.json, served))) from error
+    if problems and served.resource.native and directive != "Ignore":
+        problems = strict_problems(document.json, served.version.schema)
+    else:
+        problems = [*document.problems, *problems, *unknown]
     if problems and directive == "Strict":
         raise bad_request(cannot_be_handled(served.gvk, strict_error(problems)))
     if directive == "Warn":
@@ -257,9 +263,12 @@ def decode_patched(
     except APIError as error:
         raise _invalid_patch(shown(), error.message) from error
     try:
-        problems = [*problems, *_decode(obj, served)]
+        unknown = _decode(obj, served)
     except DecodeError as error:
         raise _invalid_patch(shown(), error.converted if converted else str(error)) from error
+    if served.resource.native:
+        unknown = sorted(unknown) if converted else in_order_of_keys(unknown)
+    problems = [*problems, *unknown]
     if problems and directive == "Strict":
         raise _invalid_patch(shown(), strict_error(problems))
     if directive == "Warn":

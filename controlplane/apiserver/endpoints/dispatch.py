@@ -180,9 +180,9 @@ class APIEndpoints:
         if remote is None and self._sources and not self.serves(info):
             elsewhere = tables.current.elsewhere
             if elsewhere is not None and elsewhere.serves(info):  # a peer looks at the store itself
-                answer = await elsewhere.answer(request)
-                if answer is not None:
-                    return answer
+                answering = elsewhere.answer(request)
+                if answering is not None:
+                    return await answering
             await self._catch_up(request)
             remote = self._remote(info)
         if remote is not None:
@@ -207,7 +207,8 @@ class APIEndpoints:
     async def _answered_elsewhere(self, request: Request) -> Response | None:
         """The answer of another server to what cannot be served here; None if there is no such server."""
         elsewhere = self._services.tables.current.elsewhere
-        return await elsewhere.answer(request) if elsewhere is not None else None
+        answering = elsewhere.answer(request) if elsewhere is not None else None
+        return await answering if answering is not None else None
 
     async def _catch_up(self, request: Request) -> None:
         """Before a resource is said to be unknown: nobody may have accepted it before the request came.

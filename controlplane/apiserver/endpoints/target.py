@@ -45,6 +45,8 @@ def find_target(tables: TableHolder, info: RequestInfo, method: str) -> Target |
         raise unknown_resource()
     if not served.resource.native:
         return find_custom_target(served, info)
+    if info.verb == "proxy":  # by the old prefix, under which upstream has no routes either
+        raise unknown_resource()
     target = _target(served, info)
     allowed = _allowed(served, target)
     if not allowed:

@@ -93,13 +93,13 @@ async def _create(
     await prepare(served, namespace, obj, warn)
     if admit is not None:
         await admit(obj)
-    if "resourceVersion" in meta and _names_revision(meta):
-        raise APIError(500, "", "resourceVersion should not be set on objects to be created")
     key = Key(namespace, meta["name"])
     try:
-        if dry_run:
+        if dry_run:  # a revision that is given stays, since only the storage minds it
             await _require_absent(served, key)
             return Written(None, obj, created=True)
+        if "resourceVersion" in meta and _names_revision(meta):
+            raise APIError(500, "", "resourceVersion should not be set on objects to be created")
         ttl_seconds = strategy.ttl_seconds(obj) if strategy.ttl_seconds is not None else 0
         return Written(await storage.create(key, obj, ttl_seconds=ttl_seconds), None, created=True)
     except KeyExists as error:

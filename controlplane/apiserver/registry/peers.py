@@ -117,7 +117,7 @@ class Elsewhere:
 
     own_id: str
     servers: Mapping[str, PeerResources]
-    answer: Callable[[Request], Awaitable[Response | None]]
+    answer: Callable[[Request], Awaitable[Response] | None]
     whole: bool = True
     _able: dict[tuple[str, str, str, str, str], tuple[str, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False

@@ -211,7 +211,8 @@ async def _create(settings: RegistrySettings, request: Update) -> Written:
     obj = await request.produce(None)
     meta = metadata(obj)
     parse_revision(meta)  # unlike a POST an update may name one, which then says nothing
-    meta.pop("resourceVersion", None)
+    if not request.dry_run:
+        meta.pop("resourceVersion", None)
     fill_system_fields(meta, settings)
     await create.prepare(served, key.namespace, obj, request.warn)
     if request.admit_create is not None:

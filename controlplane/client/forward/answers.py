@@ -53,10 +53,12 @@ async def passed_on(answer: Answer, *, method: str) -> Response:
     content_type, headers = answer.headers.get("Content-Type", ""), answer_headers(answer)
     length = answer.content_length
     if method == "HEAD" or answer.status in {204, 304} or (length is not None and length <= WHOLE_BYTES):
-        try:
-            body = await answer.read()
-        finally:
-            answer.close()
+        body = answer.read_now()
+        if body is None:
+            try:
+                body = await answer.read()
+            finally:
+                answer.close()
         return Response(answer.status, body, content_type=content_type, headers=headers)
 
     async def run(sink: Sink) -> None:

@@ -74,12 +74,13 @@ class Answer:
         "status",
     )
 
-    def __init__(self, connection: Connection, head: _Head) -> None:
+    def __init__(self, connection: Connection, head: _Head, whole: bytes | None) -> None:
+        """``whole``: the whole body, if it has come."""
         self._connection = connection
         self.status, self.fields, self.headers, self.content_length = head[:4]
-        self._pieces: deque[bytes] = deque()
+        self._pieces: deque[bytes] = deque((whole,) if whole else ())
         self._held_bytes = 0
-        self._ended = False
+        self._ended = whole is not None
         self._broken: BaseException | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -99,10 +100,14 @@ class Answer:
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
 
+    def read_now(self) -> bytes | None:
+        """The whole body, if it is all there and in one piece."""
+        if self._ended and len(self._pieces) <= 1:
+            return self._pieces.popleft() if self._pieces else b""
+        return None
+
     async def read(self, *, limit_bytes: int = 0) -> bytes:
         """The whole body. With a limit, a longer one is a ConnectionError; 0 is none."""
-        if self._ended and len(self._pieces) <= 1 and not limit_bytes:
-            return self._pieces.popleft() if self._pieces else b""
         read: list[bytes] = []
         size = 0
         async for piece in self.pieces():
@@ -126,12 +131,6 @@ class Answer:
         self.close()
 
     # Of the connection.
-
-    def whole(self, body: bytes) -> None:
-        """That is all of it."""
-        if body:
-            self._pieces.append(body)
-        self._ended = True
 
     def feed(self, piece: bytes) -> bool:
         """One more piece; whether the connection should wait."""
@@ -160,6 +159,7 @@ class Connection(asyncio.Protocol):
         self._free, self._gone = free, gone
         self.closed = False
         self.idle_since = 0.0
+        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._head: Awaited[Answer] | None = None
         self._answer: Answer | None = None
@@ -169,25 +169,27 @@ class Connection(asyncio.Protocol):
         self._chunk_ends = self._trailers = False
         self._paused = False
 
-    async def ask(self, request: bytes, *, is_head: bool) -> Answer:
-        """Send a request and wait for the head of its answer. ``is_head``: the method is HEAD.
+    def ask(self, request: bytes, *, is_head: bool) -> Awaited[Answer]:
+        """Send a request; the head of its answer is to be waited for, and ``given_up`` if it is not waited for to the
+        end. ``is_head``: the method is HEAD.
 
         Raises:
-            ConnectionError: there is none. Cancelled, the connection is closed.
+            ConnectionError: there is none; so does waiting for it.
         """
         if self._transport is None or self.closed:
             raise ConnectionResetError("EOF")
         self._is_head = is_head
-        head = self._head = Awaited[Answer](loop=asyncio.get_running_loop())
+        head: Awaited[Answer] = Awaited(loop=self._loop)
+        self._head = head
         self._transport.write(request)
-        try:
-            return await head
-        except BaseException:
-            if head.done() and not head.cancelled() and head.exception() is None:
-                head.result().close()  # it has come after all, for nobody
-            else:
-                self.abort()
-            raise
+        return head
+
+    def given_up(self, head: Awaited[Answer]) -> None:
+        """Nobody takes an answer that was asked for."""
+        if head.done() and not head.cancelled() and head.exception() is None:
+            head.result().close()  # it has come after all
+        else:
+            self.abort()
 
     def abort(self) -> None:
         """Close the connection at once. Idempotent."""
@@ -255,15 +257,15 @@ class Connection(asyncio.Protocol):
             if rest:
                 self._read_head(rest)
             return
-        answer = Answer(self, head)
         self._keep, chunked, missing = head.keep, head.chunked, head.content_length
         if self._is_head or head.status in _NO_BODY:
             chunked, missing = False, 0
         if missing == len(rest) and not chunked:
-            answer.whole(rest)
+            answer = Answer(self, head, rest)
             self._finished()
         else:
-            self._answer, self._chunked, self._chunk_ends, self._trailers = answer, chunked, False, False
+            answer = self._answer = Answer(self, head, None)
+            self._chunked, self._chunk_ends, self._trailers = chunked, False, False
             self._missing = 0 if chunked else _UNTIL_CLOSED if missing is None else missing
             if rest:
                 self._read_body(rest)

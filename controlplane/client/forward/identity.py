@@ -63,7 +63,8 @@ def forwarded(request: Request, *, to_peer: bool = False) -> tuple[str, bytes]:
     if not to_peer:
         lines += b"X-Forwarded-Uri: %b\r\n" % path.encode()
     if audit_id:
-        lines += header_lines([("Audit-Id", audit_id)])
+        ready = audit_id.isprintable()  # as line breaks are not
+        lines += b"Audit-Id: %b\r\n" % audit_id.encode() if ready else header_lines([("Audit-Id", audit_id)])
     return f"{path}?{request.query_string}" if request.query_string else path, lines
 
 

@@ -116,7 +116,12 @@ class ForwardTransport:
             connection = pool.kept() or await pool.connection()
             was_used = connection.idle_since > 0.0
             try:
-                return await connection.ask(request, is_head=method == "HEAD")
+                head = connection.ask(request, is_head=method == "HEAD")
+                try:
+                    return await head
+                except BaseException:
+                    connection.given_up(head)
+                    raise
             except OSError as error:
                 if not (was_used and method in REPEATABLE):
                     raise Unanswered(_said(error), was_sent=True) from error

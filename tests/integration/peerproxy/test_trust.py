@@ -24,7 +24,7 @@ from controlplane.peerproxy.metrics import REFUSED, REROUTED
 from controlplane.testing.planes import Plane, plane_config
 from tests.aio import run
 from tests.integration.peerproxy.fleet import Files, Fleet, eventually, fleet, heard, impatient, make_files
-from tests.integration.peerproxy.kinds import GADGETS, serve_a
+from tests.integration.peerproxy.kinds import GADGETS, serve_a, serve_b
 
 GADGETS_PATH = f"/apis/{GADGETS.gv}/namespaces/default/gadgets"
 YEARS = 2 * 365 * 86400.0
@@ -149,6 +149,31 @@ def test_clients_cannot_say_who_they_are_nor_that_they_are_peers(
             assert (await asked(a, files, review, claim, cert="admin", body={}))[2].count('"username":"admin"') == 1
             status, _, body = await asked(a, files, GADGETS_PATH, mark, cert="admin")
             assert (status, json.loads(body)["kind"]) == (200, "GadgetList"), "the mark of a client says nothing"
+
+    run(main())
+
+
+def test_a_peer_that_advertises_somebody_elses_address_is_not_believed_to_be_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As containers do that have one address, each on its own machine: whoever calls it reaches itself."""
+
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, _):
+            await made.stop("b")
+            a = await made.start("a", serve_a)
+
+            def elsewhere(config: Config) -> None:
+                serve_b(config)
+                config.identity = replace(config.identity, advertise_ip="127.0.0.1", advertise_port=a.running.port)
+
+            await made.start("b", elsewhere)
+
+            async def named() -> bool:
+                return any("--peer-advertise-ip" in str(record.__dict__) for record in caplog.records)
+
+            assert await eventually(named)
+            assert (await impatient(a).request("GET", GADGETS_PATH)).status == 503, "b may serve them"
 
     run(main())
 

@@ -197,7 +197,7 @@ class DirectRoad:
         transport.write(written)
         if closes:
             connection.force_close()
-        elif not self.busy:
+        elif not self.busy:  # else _ended does
             connection.answered()
         return True
 

@@ -132,3 +132,30 @@ def test_a_patch_of_a_missing_object_is_404() -> None:
             assert (answer.status, answer.message) == (404, 'configmaps "a" not found')
 
     run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("value", "result"),
+    [
+        pytest.param(15, 15, id="an integer"),
+        pytest.param(15.0, 15, id="a whole number with a fraction"),
+        pytest.param(1.5, "cannot convert float64 to int32", id="a fraction"),
+        pytest.param("15", "unrecognized type: int32", id="a text"),
+        pytest.param(True, "unrecognized type: int32", id="a boolean"),
+    ],
+)
+def test_numbers_fit_integers_if_they_are_whole(value: Any, result: Any) -> None:
+    async def scenario() -> None:
+        async with running_plane() as plane:
+            await plane.namespace()
+            leases = "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
+            await plane.call("POST", leases, {"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}})
+            patch = {"spec": {"leaseDurationSeconds": value}}
+            answer = await plane.call("PATCH", f"{leases}/l", patch, headers=HEADERS)
+            if isinstance(result, int):
+                assert answer.body["spec"]["leaseDurationSeconds"] == result
+                assert b".0" not in answer.raw.partition(b"leaseDurationSeconds")[2][:8]
+            else:
+                assert (answer.status, answer.message.rpartition('": ')[2].partition('": ')[0]) == (422, result)
+
+    run(scenario())

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from controlplane.base.deadlines import Deadlines
 from controlplane.base.eager import Awaited
 from controlplane.client.forward.answers import passed_on
+from controlplane.client.forward.transport import ForwardTransport
 from controlplane.client.request import Chunk, Request, Response, Sink, StreamResponse
+from controlplane.client.webhook import Endpoint
 from tests.aio import run
 from tests.unit.apiserver.server.listen.http11 import Wire, serving
 from tests.unit.client.test_exchange import CHUNKED, PLAIN, Line
+from tests.unit.client.test_forward_transport import Server
 
 
 class Asked:
@@ -248,5 +252,75 @@ def test_another_server_that_breaks_off_in_the_midst() -> None:
             loop.call_soon(line.connection.connection_lost, None)
             assert ((await wire.answer()).status, await told.get()) == (503, "EOF")
             assert not line.free
+
+    run(scenario())
+
+
+class Silent(Server):
+    """Answers the first request and none after it. ``taken``: it has such a one; ``left``: who sent it has closed the
+    connection."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.taken, self.left = asyncio.Event(), asyncio.Event()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        self.taken.set()
+        try:
+            assert await reader.read() == b""
+        except ConnectionError:
+            pass
+        finally:
+            self.left.set()
+            writer.close()
+
+
+class Sending:
+    """A handler that sends its requests on."""
+
+    def __init__(self, transport: ForwardTransport, server: Server, endpoint: Endpoint) -> None:
+        self._transport, self._server, self._endpoint = transport, server, endpoint
+
+    async def __call__(self, request: Request) -> Response:
+        if request.path == "/":
+            return Response(200, b"")
+        answer = await self._transport.send(self._server.trust, self._endpoint, request.method, "/", lines=b"")
+        return await passed_on(answer, method=request.method)
+
+
+def test_a_kept_connection_that_ends_as_it_is_asked(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        server, transport = Server(tmp_path), ForwardTransport()
+        async with (
+            server.listening() as endpoint,
+            serving(Sending(transport, server, endpoint)) as served,
+            served.wire() as wire,
+        ):
+            await wire.get("/")
+            for _ in range(2):
+                assert (await wire.get("/a")).body == b"ok"
+            assert server.seen == ["GET"] * 3
+            await transport.close()
+
+    run(scenario())
+
+
+def test_a_client_that_leaves_ends_the_exchange_with_the_other_server(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        server, transport = Silent(tmp_path), ForwardTransport()
+        async with server.listening() as endpoint, serving(Sending(transport, server, endpoint)) as served:
+            async with served.wire() as wire:
+                await wire.get("/")
+                await wire.get("/a")
+                ask(wire, "/a")
+                await server.taken.wait()
+                assert served.listener.waiting
+                assert not server.left.is_set()
+            async with asyncio.timeout(2):
+                await server.left.wait()
+            await transport.close()
 
     run(scenario())
