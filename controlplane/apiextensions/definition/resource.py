@@ -26,6 +26,7 @@ CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 """Held while instances are being removed."""
 
 _CHECKS = "controlplane.apiextensions.definition.validation.definition"
+_PATTERNS = "controlplane.cel.linear"
 _PENDING = Condition(
     "Terminating",
     "True",
@@ -94,11 +95,14 @@ def _begin_deletion(obj: Obj) -> None:
 
 def _load(raw: bytes) -> Callable[[], None] | None:
     has_rules = b'"x-kubernetes-validations"' in raw or b"x-kubernetes-validations:" in raw
-    if _CHECKS in sys.modules and (not has_rules or is_loaded()):
+    wanted = (_CHECKS, _PATTERNS) if b"pattern" in raw else (_CHECKS,)
+    missing = [name for name in wanted if name not in sys.modules]
+    if not missing and (not has_rules or is_loaded()):
         return None
 
     def load() -> None:
-        import_module(_CHECKS)
+        for name in missing:
+            import_module(name)
         if has_rules:
             for _ in language_steps():
                 pass
