@@ -17,6 +17,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
 from controlplane.base.clock import Clock, rfc3339
 from controlplane.base.tasks import TaskGroup
+from controlplane.client.forward.head import header_lines
 from controlplane.client.forward.identity import identity_headers
 from controlplane.client.forward.transport import NotTrusted, Unanswered
 from controlplane.client.resources import ResourceClient
@@ -137,7 +138,9 @@ class RemoteAvailability:
         try:
             async with asyncio.timeout(ATTEMPT_SECONDS):
                 headers = identity_headers(AGGREGATOR)
-                async with await self._transport.send(backend, endpoint, "GET", path, headers=headers) as answer:
+                async with await self._transport.send(
+                    backend, endpoint, "GET", path, lines=header_lines(headers.items())
+                ) as answer:
                     if 200 <= answer.status < 300:
                         await answer.read()
                         return None

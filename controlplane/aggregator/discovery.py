@@ -25,6 +25,7 @@ from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.base.values import dataclass
 from controlplane.client.forward.exchange import Answer
+from controlplane.client.forward.head import header_lines
 from controlplane.client.forward.identity import identity_headers
 from controlplane.client.forward.transport import NotTrusted, Unanswered
 from controlplane.reconcile.controller import Result
@@ -151,7 +152,7 @@ class RemoteDiscovery:
         assert backend is not None
         try:
             endpoint = await self._transport.resolve(backend)
-            return await self._transport.send(backend, endpoint, "GET", path, headers=headers)
+            return await self._transport.send(backend, endpoint, "GET", path, lines=header_lines(headers.items()))
         except (NotResolved, NotTrusted, Unanswered) as error:
             raise FetchFailed(str(error)) from error
 

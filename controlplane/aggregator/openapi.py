@@ -22,6 +22,7 @@ from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.openapi.remote_parts import hash_in, part_of
 from controlplane.apiserver.registry.remote import RemoteSwagger
 from controlplane.base import logs
+from controlplane.client.forward.head import header_lines
 from controlplane.client.forward.identity import identity_headers
 from controlplane.client.forward.transport import NotTrusted, Unanswered
 from controlplane.reconcile.controller import Result
@@ -112,7 +113,9 @@ class RemoteOpenAPI:
         headers["Accept"] = "application/json"
         try:
             endpoint = await self._transport.resolve(backend)
-            async with await self._transport.send(backend, endpoint, "GET", path, headers=headers) as answer:
+            async with await self._transport.send(
+                backend, endpoint, "GET", path, lines=header_lines(headers.items())
+            ) as answer:
                 if answer.status == 404:
                     return None
                 if answer.status != 200:

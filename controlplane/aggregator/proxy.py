@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from multidict import CIMultiDict
-
 from controlplane.aggregator.registration import Backend, Registration
 from controlplane.aggregator.transport import BackendTransport, NotResolved
 from controlplane.apiserver.filters.labels import resource_labels
 from controlplane.apiserver.filters.metrics import TERMINATIONS
 from controlplane.apiserver.filters.plain import plain_error
 from controlplane.client.forward.answers import passed_on
-from controlplane.client.forward.identity import forwarded_headers
-from controlplane.client.forward.transport import NotTrusted, Unanswered, target_of
+from controlplane.client.forward.identity import forwarded
+from controlplane.client.forward.transport import NotTrusted, Unanswered
 from controlplane.client.forward.upgrade import BadUpgrade, asks_for_upgrade, upgrade
 from controlplane.client.request import Request, Response
 from controlplane.client.webhook import Endpoint
@@ -51,16 +49,14 @@ class Proxy:
             endpoint = await self._transport.resolve(backend)
         except NotResolved:
             return _refused(request, 503, _UNAVAILABLE)
-        target, headers = target_of(request.path, request.query_string), forwarded_headers(request)
+        target, lines = forwarded(request)
         limit = DISCOVERY_SECONDS if _is_discovery(request) else None
         try:
             if asks_for_upgrade(request.headers):
-                return await self._upgraded(request, backend, endpoint, target, headers)
+                return await self._upgraded(request, backend, endpoint, target, lines)
             async with asyncio.timeout(limit):
                 body = await request.body()
-                answer = await self._transport.send(
-                    backend, endpoint, request.method, target, headers=headers, body=body
-                )
+                answer = await self._transport.send(backend, endpoint, request.method, target, lines=lines, body=body)
         except NotTrusted as error:
             return _refused(request, 500, str(error))
         except Unanswered as error:
@@ -75,14 +71,12 @@ class Proxy:
         return await passed_on(answer, method=request.method)
 
     async def _upgraded(
-        self, request: Request, backend: Backend, endpoint: Endpoint, target: str, headers: CIMultiDict[str]
+        self, request: Request, backend: Backend, endpoint: Endpoint, target: str, lines: bytes
     ) -> Response:
         """Raises NotTrusted, Unanswered."""
         context = await self._transport.context(backend)
-        headers["Connection"], headers["Upgrade"] = "Upgrade", request.headers["Upgrade"]
-        line = f"{request.method} {target}"
         try:
-            return await upgrade(endpoint, context, backend.server_name, line=line, headers=headers)
+            return await upgrade(request, endpoint, context, backend.server_name, target=target, lines=lines)
         except BadUpgrade as error:
             return _refused(request, 503, str(error))
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import ssl
 
-from multidict import CIMultiDict
-
 from controlplane.aggregator.registration import Backend
 from controlplane.base.clock import Clock
 from controlplane.client.forward.exchange import Answer
@@ -56,7 +54,7 @@ class BackendTransport:
         method: str,
         target: str,
         *,
-        headers: CIMultiDict[str],
+        lines: bytes,
         body: bytes = b"",
     ) -> Answer:
         """See ``ForwardTransport.send``.
@@ -64,7 +62,7 @@ class BackendTransport:
         Raises:
             NotTrusted. Unanswered.
         """
-        return await self._transport.send(backend.trust, endpoint, method, target, headers=headers, body=body)
+        return await self._transport.send(backend.trust, endpoint, method, target, lines=lines, body=body)
 
     def forget(self, backends: frozenset[Backend]) -> None:
         """Keep trust in these alone."""

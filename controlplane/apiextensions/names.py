@@ -22,9 +22,9 @@ from controlplane.apiextensions.definition.conditions import (
 from controlplane.apiextensions.definition.extract import Definition
 from controlplane.apiextensions.definition.structure import NON_STRUCTURAL
 from controlplane.apiextensions.definition.validation.approval import approval_of, is_protected
-from controlplane.apiextensions.definition.validation.ca_bundle import ca_bundle_error
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.validation.field import go_quoted
+from controlplane.client.webhook.ca_bundle import ca_bundle_error
 
 __all__ = ["decide"]
 

@@ -22,6 +22,7 @@ from controlplane.apiserver.registry.sources import SourceServices
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.update import Produce, Update, update
 from controlplane.base import logs
+from controlplane.base.aside import release
 from controlplane.base.tasks import Owner
 
 if TYPE_CHECKING:
@@ -151,7 +152,10 @@ class Settling:
         """
         served = self._services.tables.current.lookup(DEFINITIONS.group, SERVED, DEFINITIONS.plural)
         assert served is not None
-        written = await update(self._services.registry, _status_update(served, name, produce))
+        try:
+            written = await update(self._services.registry, _status_update(served, name, produce))
+        finally:
+            release()
         return written.entry.mod_revision if written.entry is not None else 0
 
     async def _remove_instances(self, name: str, definition: Definition) -> None:

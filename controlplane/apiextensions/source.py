@@ -44,9 +44,10 @@ class CustomResourceSource:
         self._groups: dict[str, dict[str, Definition]] = {}
         self._served: dict[GroupResource, CustomResources] = {}
         self._dirty: dict[str, Entry | None] = {}
+        self._foreseen: dict[bytes, tuple[Entry, Definition | None]] = {}
         self._changed: list[Callable[[], None]] = []
         self._settling = Settling(services, self)
-        self._stop = self._mirror.observe(DEFINITIONS, self)
+        self._stop = self._mirror.observe(DEFINITIONS, self, foresees=self._foresee)
 
     # Of the mirror's steps.
 
@@ -94,10 +95,18 @@ class CustomResourceSource:
         """What is served of a definition."""
         return self._served.get(definition.gr)
 
+    def _foresee(self, change: Change) -> None:
+        if change.entry is not None:
+            self._foreseen[change.key] = (change.entry, read_definition(change.entry))
+
+    def _read(self, entry: Entry) -> Definition | None:
+        foreseen = self._foreseen.pop(entry.key, None)
+        return foreseen[1] if foreseen is not None and foreseen[0] is entry else read_definition(entry)
+
     def _apply(self, name: str, entry: Entry | None, changes: dict[GroupResource, list[Served]]) -> None:
         """Take over one definition's state."""
         old = self._definitions.pop(name, None)
-        new = read_definition(entry) if entry is not None else None
+        new = self._read(entry) if entry is not None else None
         if entry is not None and new is None:
             log.warning("a definition cannot be read", name=name)
         if old is not None:

@@ -103,6 +103,8 @@ class Strategy:
     ``begin_deletion``: change the object when its deletion begins and it is held (a namespace turns Terminating).
     ``reset_fields``: dotted paths of what ``prepare_for_create`` and ``prepare_for_update`` reset, so that nobody can
     own it through this path (``status``, where there is a status subresource).
+    ``load``: what is missing to work on an object of which these bytes (a body) say something, and takes long to make:
+    schemas, rules, modules. None if nothing is; else a function that makes it, which is called in a thread.
     ``returns_deleted``: a deletion is answered with the object that is gone, not with a Status.
     ``record_user``: write who creates the object into it, after mutating admission (a certificate request's requester).
     """
@@ -123,6 +125,7 @@ class Strategy:
     begin_deletion: Callable[[Obj], None] = _nothing
     reset_fields: tuple[str, ...] = ()
     record_user: Callable[[Obj, UserInfo], None] | None = None
+    load: Callable[[bytes], Callable[[], None] | None] | None = None
     returns_deleted: bool = False
     create_on_update: bool = False
     unconditional_update: bool = True

@@ -6,7 +6,9 @@ The first step sees what it would see in a task: a context of its own, and a ``c
 (a stand-in, which passes everything on to the real task once there is one). So ``asyncio.timeout`` and task groups may
 be entered in it. It differs in one thing: nothing else runs between the call and the first wait.
 
-Python 3.12 has eager tasks of its own; this is the same for 3.11.
+Where what it waits for is an ``Awaited``, the next step needs no task either: it is taken where that is fulfilled.
+
+Python 3.12 has eager tasks of its own; the first step is the same for 3.11.
 """
 
 from __future__ import annotations
@@ -17,41 +19,87 @@ from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextvars import Context, copy_context
 from typing import Any, Generic, ParamSpec, TypeVar
 
-__all__ = ["Rest", "first_step"]
+__all__ = ["Awaited", "Rest", "first_step"]
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
+class Awaited(asyncio.Future[T]):
+    """A future with one waiter, which may be a coroutine without a task: that goes on within ``fulfil`` or ``fail``."""
+
+    follow: Callable[[], None] | None = None
+    """What goes on; it lets nothing through."""
+
+    def fulfil(self, result: T) -> None:
+        """From the loop, outside of any task. Nothing, if the waiter has been cancelled."""
+        if not self.done():
+            self.set_result(result)
+            self._go_on()
+
+    def fail(self, error: BaseException) -> None:
+        """As ``fulfil``."""
+        if not self.done():
+            self.set_exception(error)
+            self._go_on()
+
+    def cancel(self, msg: object = None) -> bool:
+        """From anywhere: the waiter goes on in a step of its own."""
+        if not super().cancel(msg):
+            return False
+        if self.follow is not None:
+            self.get_loop().call_soon(self._go_on)
+        return True
+
+    def _go_on(self) -> None:
+        follow, self.follow = self.follow, None
+        if follow is not None:
+            follow()
+
+
 class _StandIn:
-    """What ``current_task()`` is during the first step, and what may be kept of it afterwards."""
+    """What ``current_task()`` is during the steps without a task, and what may be kept of it afterwards."""
 
-    __slots__ = ("__weakref__", "_asked", "_task")
+    __slots__ = ("__weakref__", "_asked", "_task", "_told", "loop", "waits_for")
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
         self._task: asyncio.Task[Any] | None = None
-        self._asked = 0
+        self._asked = self._told = 0  # how often it was cancelled without a task, and how many of these it has seen
+        self.waits_for: Awaited[Any] | None = None
 
     def become(self, task: asyncio.Task[Any]) -> None:
         """The rest runs in ``task`` from now on; what was asked for before is asked of it."""
         self._task = task
-        for _ in range(self._asked):
+        for _ in range(self._asked - self._told):
             task.cancel()
+        self._asked = self._told
 
     def cancel(self, msg: object = None) -> bool:
         if self._task is not None:
             return self._task.cancel(msg)
         self._asked += 1
+        if self.waits_for is not None:
+            self.waits_for.cancel(msg)
         return True
 
+    def has_unseen(self) -> bool:
+        return self._asked > self._told
+
+    def has_seen_all(self) -> None:
+        """The coroutine is being cancelled as often as was asked for."""
+        self._told = self._asked
+
     def cancelling(self) -> int:
-        return self._asked if self._task is None else self._task.cancelling()
+        return self._asked + (self._task.cancelling() if self._task is not None else 0)
 
     def uncancel(self) -> int:
-        if self._task is not None:
-            return self._task.uncancel()
-        self._asked = max(0, self._asked - 1)
-        return self._asked
+        if self._asked:
+            self._asked -= 1
+            self._told = min(self._told, self._asked)
+        elif self._task is not None:
+            self._task.uncancel()
+        return self.cancelling()
 
     def __getattr__(self, name: str) -> Any:
         if self._task is None:
@@ -60,12 +108,41 @@ class _StandIn:
 
 
 class Rest(Generic[T]):
-    """What is left of a coroutine that had to wait: await it once, in a task of its own made with ``context``."""
+    """What is left of a coroutine that had to wait: await it once, in a task of its own made with ``context``; or, if
+    ``followed``, take its next step when told."""
 
     __slots__ = ("_stand_in", "_steps", "_waited", "context")
 
     def __init__(self, steps: Iterator[Any], waited: Any, stand_in: _StandIn, context: Context) -> None:
         self._steps, self._waited, self._stand_in, self.context = steps, waited, stand_in, context
+
+    def followed(self, follow: Callable[[], None]) -> bool:
+        """Have ``follow`` called, outside of any task, when the next step can be taken. It lets nothing through. False:
+        the rest needs a task."""
+        waited = self._waited
+        if not isinstance(waited, Awaited) or waited.done() or self._stand_in.has_unseen():
+            return False
+        waited.follow, self._stand_in.waits_for = follow, waited
+        return True
+
+    def cancel(self) -> None:
+        """Cancel what is ``followed``: it is told of it in its next step, which is to come."""
+        self._stand_in.cancel()
+
+    def next_step(self) -> T | Rest[T]:
+        """As ``first_step``, of what is left."""
+        stand_in, context = self._stand_in, self.context
+        loop, stand_in.waits_for = stand_in.loop, None
+        if self._waited.cancelled():
+            stand_in.has_seen_all()
+        _enter_task(loop, stand_in)  # type: ignore[arg-type]  # as in first_step
+        try:
+            self._waited = context.run(next, self._steps)
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]  # the coroutine's own result
+        finally:
+            _leave_task(loop, stand_in)  # type: ignore[arg-type]
+        return self
 
     def __await__(self) -> Generator[Any, Any, T]:
         task = asyncio.current_task()
@@ -95,7 +172,8 @@ def first_step(function: Callable[P, Awaitable[T]], *args: P.args, **keys: P.kwa
 
     On the loop, outside of any task. Raises what the first step raises.
     """
-    loop, stand_in, context = asyncio.get_running_loop(), _StandIn(), copy_context()
+    loop, context = asyncio.get_running_loop(), copy_context()
+    stand_in = _StandIn(loop)
     _enter_task(loop, stand_in)  # type: ignore[arg-type]  # it answers to what is asked of a current task
     try:
         steps = context.run(function, *args, **keys).__await__()

@@ -20,7 +20,7 @@ from threading import Thread
 from time import thread_time
 
 from controlplane.base import metrics
-from controlplane.base.memory import keep_freed_memory
+from controlplane.base.memory import gather_in_large_pages, keep_freed_memory
 
 __all__ = ["LONGEST_COLLECTION", "NOTICEABLE_SECONDS", "begin", "import_aside", "serving"]
 
@@ -79,6 +79,7 @@ def serving() -> None:
     gc.set_threshold(*THRESHOLDS)
     gc.callbacks.append(_Freezer())
     gc.enable()
+    Thread(target=gather_in_large_pages, name="large-pages", daemon=True).start()
 
 
 class _Freezer:

@@ -9,6 +9,8 @@ Source: KEP-3352 (the documents), kubernetes/client-go ``discovery`` (stale vers
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import Mapping
 
 from controlplane.apimachinery.identity import GVR, GroupVersion, Obj
@@ -16,11 +18,13 @@ from controlplane.apimachinery.status import APIError
 from controlplane.base.values import dataclass
 from controlplane.client.api import APIClient
 from controlplane.client.errors import ClientError
-from controlplane.client.results import object_of, raise_for_status
+from controlplane.client.results import object_of, raise_for_status, read
 
 __all__ = ["APIResource", "Discovered", "Group", "discover", "groups", "resources"]
 
 _ROOTS = ("/api", "/apis")
+_GROUPS_A_TURN = 16
+"""Groups read between turns of the loop, of some five resources each: half a millisecond."""
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
 
@@ -91,7 +95,7 @@ async def discover(client: APIClient, *, preferred_only: bool = False) -> Discov
     failed: dict[GroupVersion, Exception] = {}
     for root, document in zip(_ROOTS, await _roots(client, accept=_AGGREGATED), strict=True):
         if document.get("kind") == "APIGroupDiscoveryList":
-            _read_aggregated(document, found, failed)
+            await _read_aggregated(document, found, failed)
             continue
         for group in _groups_of_versions(document) if root == "/api" else _groups_of_list(document):
             for version in group.versions:
@@ -103,8 +107,12 @@ async def discover(client: APIClient, *, preferred_only: bool = False) -> Discov
     return Discovered(tuple(_preferred(found) if preferred_only else found), failed)
 
 
-def _read_aggregated(document: Obj, found: list[APIResource], failed: dict[GroupVersion, Exception]) -> None:
-    for group in document.get("items") or ():
+async def _read_aggregated(document: Obj, found: list[APIResource], failed: dict[GroupVersion, Exception]) -> None:
+    left = deque(document.pop("items", None) or ())
+    while left:
+        group = left.popleft()  # and free it
+        if len(left) % _GROUPS_A_TURN == 0:
+            await asyncio.sleep(0)
         name = group["metadata"].get("name") or ""
         for version in group.get("versions") or ():
             gv = GroupVersion(name, version["version"])
@@ -168,4 +176,4 @@ async def _roots(client: APIClient, *, accept: str = "") -> list[Obj]:
 async def _get(client: APIClient, path: str, *, accept: str = "") -> Obj:
     response = await client.request("GET", path, headers={"Accept": accept} if accept else None)
     raise_for_status(response, "GET")
-    return object_of(response)
+    return await read(response, object_of)

@@ -11,6 +11,7 @@ Source: kubernetes/apiserver ``pkg/endpoints/handlers/negotiation``; RFC 9110 se
 from __future__ import annotations
 
 import re
+from dataclasses import field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -104,17 +105,18 @@ _CACHED_HEADER_CHARACTERS = 512
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The form agreed on. ``profile``: a variant of the same content."""
+    """The form agreed on. ``profile``: a variant of the same content. ``plain``: the served JSON is the answer as it
+    is."""
 
     media_type: str = JSON
     conversion: Conversion | None = None
     pretty: bool = False
     profile: str = ""
+    plain: bool = field(init=False, compare=False)
 
-    @property
-    def plain(self) -> bool:
-        """Whether the served JSON is the answer as it is."""
-        return self.conversion is None and self.media_type == JSON and not self.pretty
+    def __post_init__(self) -> None:
+        plain = self.conversion is None and self.media_type == JSON and not self.pretty
+        object.__setattr__(self, "plain", plain)
 
 
 _PLAIN = Answer()
@@ -248,7 +250,7 @@ def body_type(content_type: str | None) -> str:
 
 def is_protobuf(content_type: str | None) -> bool:
     """Whether a body says that it is Kubernetes' protobuf."""
-    return content_type is not None and _well_formed(content_type) == PROTOBUF
+    return content_type is not None and content_type != JSON and _well_formed(content_type) == PROTOBUF
 
 
 def _well_formed(content_type: str) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "BodyTooLarge",
     "Chunk",
     "Handler",
+    "KnownHeaders",
     "Peer",
     "Query",
     "Request",
@@ -64,6 +65,17 @@ class Query(dict[str, list[str]]):
         return bool(values) and values is not None and values[0].lower() not in {"false", "0"}
 
 
+class KnownHeaders(CIMultiDictProxy[str]):
+    """Headers that come again as the same object, since a connection sends the same ones again and again. ``notes``:
+    what was made of them, and of nothing else, by who made it, so that it is made once."""
+
+    __slots__ = ("notes",)
+
+    def __init__(self, headers: CIMultiDict[str] | CIMultiDictProxy[str]) -> None:
+        super().__init__(headers)
+        self.notes: dict[object, Any] = {}
+
+
 class Peer(Protocol):
     """Who is at the other end of a connection. ``user``: whose it counts as, ``""`` for nobody's yet; ``lost``: called
     with the peer when the connection has ended."""
@@ -79,7 +91,8 @@ class Request:
     """One request on its way through the filters.
 
     Set by the carrier: ``method`` (upper case), ``path`` (percent-decoded, as Kubernetes matches it), ``query_string``
-    (raw), ``headers``, ``peer``, ``remote`` (address text), ``received_at`` (monotonic seconds).
+    (raw), ``headers``, ``peer``, ``remote`` (address text), ``received_at`` (monotonic seconds), ``audit_id`` where it
+    has been taken out of the headers.
     ``identity`` is set by the loopback client alone, never by a listener: who the request is made as, authenticated
     already (authorization and admission still apply).
     Set by filters: ``info``, ``user``, ``audit_id``, ``deadline`` (monotonic seconds; None has none).
@@ -125,6 +138,7 @@ class Request:
         remote: str = "",
         received_at: float = 0.0,
         identity: UserInfo | None = None,
+        audit_id: str = "",
     ) -> None:
         self.method, self.path, self.query_string = method, path, query_string
         self.headers: CIMultiDict[str] | CIMultiDictProxy[str] = (
@@ -132,7 +146,7 @@ class Request:
         )
         self.peer, self.remote, self.received_at = peer, remote, received_at
         self.identity = identity
-        self.audit_id = ""
+        self.audit_id = audit_id
         self.deadline: float | None = None
         self.warnings: list[str] = []
         self.values: dict[str, Any] = {}
@@ -168,7 +182,7 @@ class Response:
     """A complete answer. ``body`` is one byte string or a sequence of pieces to be sent one after another; its total
     length is ``length``. ``headers`` are pairs; Content-Length and Date are the carrier's."""
 
-    __slots__ = ("body", "content_type", "headers", "status")
+    __slots__ = ("_measured", "body", "content_type", "headers", "status")
 
     def __init__(
         self,
@@ -179,11 +193,17 @@ class Response:
         headers: list[tuple[str, str]] | None = None,
     ) -> None:
         self.status, self.body, self.content_type = status, body, content_type
+        self._measured: tuple[Sequence[bytes], int] | None = None
         self.headers: list[tuple[str, str]] = headers if headers is not None else []
 
     @property
     def length(self) -> int:
-        return len(self.body) if isinstance(self.body, bytes) else sum(map(len, self.body))
+        body = self.body
+        if isinstance(body, bytes):
+            return len(body)
+        if self._measured is None or self._measured[0] is not body:  # there may be a hundred thousand pieces
+            self._measured = body, sum(map(len, body))
+        return self._measured[1]
 
     def content(self) -> bytes:
         """The body in one piece."""

@@ -16,7 +16,7 @@ from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.client.api import JSON, APIClient, QueryPairs
 from controlplane.client.errors import BadAnswer
-from controlplane.client.results import object_of, raise_for_status
+from controlplane.client.results import object_of, raise_for_status, read
 from controlplane.client.watch import WatchStream
 
 __all__ = ["ObjectList", "PatchType", "Propagation", "ResourceClient"]
@@ -81,7 +81,7 @@ class ResourceClient:
         query = _write_query(dry_run=dry_run, field_manager=field_manager)
         response = await self._client.request("POST", path, query=query, body=dumps(obj))
         raise_for_status(response, "POST", self._gr, meta.name(obj))
-        return object_of(response)
+        return await read(response, object_of)
 
     async def update(self, obj: Obj, *, subresource: str = "", dry_run: bool = False, field_manager: str = "") -> Obj:
         """Replace an object; its resourceVersion, if it has one, must be the stored one (409 Conflict otherwise)."""
@@ -165,7 +165,7 @@ class ResourceClient:
         headers = {"Accept": _METADATA_LIST} if metadata_only else None
         response = await self._client.request("GET", self._collection(namespace), query=query, headers=headers)
         raise_for_status(response, "GET", self._gr)
-        return _object_list(object_of(response))
+        return await read(response, lambda answer: _object_list(object_of(answer)))
 
     async def pages(
         self,
@@ -213,7 +213,7 @@ class ResourceClient:
             body=dumps(_delete_options(propagation, None, dry_run=dry_run)),
         )
         raise_for_status(response, "DELETE", self._gr)
-        return object_of(response)
+        return await read(response, object_of)
 
     @asynccontextmanager
     async def watch(
@@ -283,7 +283,7 @@ class ResourceClient:
             method, path, query=query, body=body, content_type=content_type, headers=headers
         )
         raise_for_status(response, method, self._gr, key.name)
-        return object_of(response)
+        return await read(response, object_of)
 
 
 def _segment(name: str) -> str:

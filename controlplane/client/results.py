@@ -7,15 +7,19 @@ kubernetes/client-go ``rest`` (which answers ask to be tried again).
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apimachinery.status import APIError
+from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.client.errors import BadAnswer
 from controlplane.client.request import Response
 
-__all__ = ["error_of_response", "error_of_status", "object_of", "raise_for_status", "retry_after_seconds"]
+__all__ = ["error_of_response", "error_of_status", "object_of", "raise_for_status", "read", "retry_after_seconds"]
+
+T = TypeVar("T")
 
 _TEXT_LIMIT_BYTES = 2048
 """How much of an unstructured error body is quoted."""
@@ -65,6 +69,11 @@ def object_of(response: Response) -> Obj:
     if not isinstance(value, dict):
         raise BadAnswer(f"the server answered {response.status} with JSON that is not an object")
     return value
+
+
+async def read(response: Response, make: Callable[[Response], T]) -> T:
+    """What ``make`` makes of an answer: beside the loop, if it is long. Raises what ``make`` raises."""
+    return make(response) if response.length < LONG_BYTES else await aside(lambda: make(response))
 
 
 def error_of_response(response: Response, method: str, gr: GroupResource = _NO_RESOURCE, name: str = "") -> APIError:

@@ -6,8 +6,9 @@ import asyncio
 from collections import deque
 from typing import NamedTuple
 
-from controlplane.apimachinery.codec.json import MalformedJSON, loads
+from controlplane.apimachinery.codec.json import MalformedJSON, loads_unbounded
 from controlplane.apimachinery.identity import Obj
+from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.client.api import ByteStream
 from controlplane.client.errors import BadAnswer, StreamBroken
 from controlplane.client.results import error_of_status
@@ -31,15 +32,17 @@ class WatchStream:
 
     Iteration ends when the server ends the watch (its timeout, its shutdown), and raises APIError for an ERROR event
     (410: the resource version is gone), StreamBroken when the connection was cut, BadAnswer for what is no event.
+    ``is_long``: the last event was, so that it is better freed beside the loop (``base.aside.free``).
     """
 
-    __slots__ = ("_handed_out", "_lines", "_rest", "_stream")
+    __slots__ = ("_handed_out", "_lines", "_rest", "_stream", "is_long")
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._lines: deque[bytes] = deque()
         self._rest = b""
         self._handed_out = 0
+        self.is_long = False
 
     def __aiter__(self) -> WatchStream:
         return self
@@ -56,7 +59,9 @@ class WatchStream:
                     raise StreamBroken("the stream ended within an event") from None
                 raise
             self._split(piece)
-        return _event(self._lines.popleft())
+        line = self._lines.popleft()
+        self.is_long = len(line) >= LONG_BYTES
+        return await aside(lambda: _event(line)) if self.is_long else _event(line)
 
     def _split(self, piece: bytes) -> None:
         """Queue the whole lines of what has come; keep what is after the last newline."""
@@ -68,7 +73,7 @@ class WatchStream:
 
 def _event(line: bytes) -> WatchEvent:
     try:
-        raw = loads(line)
+        raw = loads_unbounded(line)  # a server has written it
         event = WatchEvent(raw["type"], raw["object"])
     except (MalformedJSON, KeyError, TypeError) as e:
         raise BadAnswer(f"not a watch event: {line[:200]!r}") from e

@@ -6,15 +6,18 @@ Source: the requests of kubernetes/apiserver ``pkg/util/peerproxy/peer_discovery
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
 from typing import TypeVar
 
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.user import AUTHENTICATED_GROUP, UserInfo
 from controlplane.apiserver.registry.peers import Peer
+from controlplane.client.forward.head import header_lines
 from controlplane.client.forward.identity import PEER_PROXIED, identity_headers
 from controlplane.client.forward.transport import ForwardTransport, NotTrusted, Unanswered
 from controlplane.client.webhook import Endpoint
+from controlplane.peerproxy.mark import MEANT_FOR
 from controlplane.peerproxy.trust import NOT_BELIEVED, PeerTrust, remedy_of
 
 __all__ = ["AskFailed", "PeerDocuments", "legacy_entries"]
@@ -23,6 +26,10 @@ _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryL
 _ACCEPT = f"{_AGGREGATED};profile=nopeer,{_AGGREGATED},application/json"
 _USER = UserInfo(name="system:apiserver", uid="system:apiserver", groups=(AUTHENTICATED_GROUP,))
 LIMIT_BYTES = 64 << 20
+WRONG_ADDRESS = (
+    "the peer's --peer-advertise-ip and --peer-advertise-port (or --advertise-address, or --bind-address) must say "
+    "where this server reaches it"
+)
 
 T = TypeVar("T")
 
@@ -81,16 +88,18 @@ class PeerDocuments:
             AskFailed.
         """
         headers = identity_headers(_USER)
-        headers["Accept"], headers[PEER_PROXIED] = accept, "true"
+        headers["Accept"], headers[PEER_PROXIED], headers[MEANT_FOR] = accept, "true", peer.server_id
         try:
             answer = await self._transport.send(
-                self._trust.current, Endpoint(peer.host, peer.port), "GET", path, headers=headers
+                self._trust.current, Endpoint(peer.host, peer.port), "GET", path, lines=header_lines(headers.items())
             )
             async with answer:
                 if answer.status == 404:
                     return None
                 if answer.status == 401:
                     raise AskFailed(f"{path}: 401 Unauthorized", NOT_BELIEVED)
+                if answer.status == HTTPStatus.MISDIRECTED_REQUEST:
+                    raise AskFailed(f"{peer.host}:{peer.port} is another server's address", WRONG_ADDRESS)
                 if answer.status != 200:
                     raise AskFailed(f"{path}: {answer.status}")
                 body = await answer.read(limit_bytes=LIMIT_BYTES)

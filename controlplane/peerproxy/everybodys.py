@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
-from controlplane.apiserver.registry.table import TableHolder
+from controlplane.apiserver.registry.table import ResourceTable, TableHolder
 from controlplane.storage.cache.mirror import Mirror
 
 __all__ = ["Everybodys", "Names"]
@@ -34,16 +34,18 @@ class Everybodys:
 
     def __init__(self, mirror: Mirror, tables: TableHolder) -> None:
         self._mirror, self._tables = mirror, tables
+        self._looked_at: ResourceTable | None = None  # of which the prefix is kept
+        self._prefix: bytes | None = None
 
     def has(self, group: str, version: str, plural: str) -> bool:
         """Whether one resource is everybody's."""
-        if GroupVersion(group, version) in self._tables.current.remotes:
+        table = self._tables.current
+        if table.remotes and GroupVersion(group, version) in table.remotes:
             return True
-        prefix = self._definitions()
-        if prefix is None:
-            return False
-        key = prefix + f"{plural}.{group}".encode()
-        return any(entry.key == key for entry in self._mirror.scan(key))
+        if table is not self._looked_at:
+            self._looked_at, self._prefix = table, self._definitions()
+        prefix = self._prefix
+        return prefix is not None and bool(self._mirror.scan(prefix + f"{plural}.{group}".encode()))
 
     def names(self) -> Names:
         """What decides now."""

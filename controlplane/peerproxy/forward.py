@@ -15,21 +15,18 @@ Source: the role of kubernetes/apiserver ``pkg/util/peerproxy/peerproxy_handler.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
-from http import HTTPStatus
 from typing import NoReturn
-
-from multidict import CIMultiDict
 
 from controlplane.apimachinery.status import service_unavailable, too_many_requests
 from controlplane.apiserver.registry.peers import Peer
 from controlplane.base import logs
 from controlplane.client.forward.answers import answer_headers, copy_until_gone, passed_on
 from controlplane.client.forward.exchange import Answer
-from controlplane.client.forward.identity import forwarded_headers
-from controlplane.client.forward.transport import REPEATABLE, ForwardTransport, NotTrusted, Unanswered, target_of
+from controlplane.client.forward.identity import forwarded
+from controlplane.client.forward.transport import REPEATABLE, ForwardTransport, NotTrusted, Unanswered
 from controlplane.client.forward.upgrade import BadUpgrade, asks_for_upgrade, upgrade
 from controlplane.client.request import Request, Response, Sink, StreamResponse, UpgradeResponse
 from controlplane.client.webhook import Endpoint
@@ -37,6 +34,7 @@ from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.events import WholeEvents
 from controlplane.peerproxy.metrics import IN_FLIGHT, PROXY_ERRORS, PROXY_TRANSPORT, REFUSED, REROUTED, gvr_labels
 from controlplane.peerproxy.trust import NOT_BELIEVED, PeerTrust, remedy_of
+from controlplane.peerproxy.waits import Waits
 
 __all__ = ["CONNECT_SECONDS", "RETRY_SECONDS", "Forwarder"]
 
@@ -53,19 +51,25 @@ _STREAMS = IN_FLIGHT.labels_cached(("stream",))
 
 
 class Forwarder:
-    """Sends requests to peers, each of which proves itself by ``trust``."""
+    """Sends requests to peers, each of which proves itself by ``trust``. ``unavailable`` hears which peer, by its id,
+    has answered 503."""
 
-    def __init__(self, config: PeerProxyConfig, transport: ForwardTransport, trust: PeerTrust) -> None:
-        self._config, self._transport, self._trust = config, transport, trust
+    def __init__(
+        self,
+        config: PeerProxyConfig,
+        transport: ForwardTransport,
+        trust: PeerTrust,
+        *,
+        unavailable: Callable[[str], None],
+    ) -> None:
+        self._config, self._transport, self._trust, self._unavailable = config, transport, trust, unavailable
         self._requests: Counter[str] = Counter()
         self._streams: Counter[str] = Counter()
-        self._under_way: defaultdict[str, set[asyncio.Timeout]] = defaultdict(set)
+        self._waits = Waits()
 
     def gone(self, id_: str) -> None:
         """A peer has gone: no more is waited for what it was sent."""
-        now = asyncio.get_running_loop().time()
-        for waiting in self._under_way.pop(id_, ()):
-            waiting.reschedule(now)
+        self._waits.gone(id_)
 
     async def forward(self, peer: Peer, request: Request) -> Response:
         """Answer a request with what a peer answers.
@@ -85,47 +89,54 @@ class Forwarder:
             )
         self._requests[id_] += 1
         _REQUESTS.inc()
-        try:
-            async with self._while_there(id_):
-                response = await self._answer(peer, request)
-        except TimeoutError:
-            self._fail(peer, request, _GONE, "", was_sent=True)
-        finally:
-            _REQUESTS.inc(-1)
-            self._requests[id_] -= 1
-        self._count_while_streaming(id_, response, ends_anytime=request.info.verb == "watch")
-        REROUTED.labels_cached((str(response.status), *gvr_labels(request.info))).inc()
-        return response
-
-    async def _answer(self, peer: Peer, request: Request) -> Response:
-        target, headers = target_of(request.path, request.query_string), forwarded_headers(request, to_peer=True)
-        endpoint = Endpoint(peer.host, peer.port)
+        waiting = self._waits.enter(id_)
         try:
             if asks_for_upgrade(request.headers):
-                return await self._upgraded(endpoint, request, target, headers)
-            answer = await self._transport.send(
-                self._trust.current, endpoint, request.method, target, headers=headers, body=await request.body()
-            )
-            if answer.status == HTTPStatus.UNAUTHORIZED:
-                answer.close()
-                self._fail(peer, request, "it answered 401 Unauthorized", NOT_BELIEVED)
-            if request.info.verb == "watch" and answer.status == HTTPStatus.OK:
-                return _watch(answer)
-            return await passed_on(answer, method=request.method)
+                response = await self._upgraded(peer, request)
+            else:
+                target, lines = forwarded(request, to_peer=True)
+                answer = await self._transport.send(
+                    self._trust.current,
+                    Endpoint(peer.host, peer.port),
+                    request.method,
+                    target,
+                    lines=lines,
+                    body=await request.body(),
+                )
+                if answer.status == 401:
+                    answer.close()
+                    self._fail(peer, request, "it answered 401 Unauthorized", NOT_BELIEVED)
+                if request.info.verb == "watch" and answer.status == 200:
+                    response = _watch(answer)
+                else:
+                    response = await passed_on(answer, method=request.method)
+        except asyncio.CancelledError:
+            if waiting.was_cause():
+                self._fail(peer, request, _GONE, "", was_sent=True)
+            raise
         except (Unanswered, NotTrusted, BadUpgrade, OSError) as error:
             was_sent = not isinstance(error, NotTrusted) and not (isinstance(error, Unanswered) and not error.was_sent)
             self._fail(peer, request, str(error) or "it broke off its answer", remedy_of(str(error)), was_sent=was_sent)
+        finally:
+            self._waits.leave(id_, waiting)
+            _REQUESTS.inc(-1)
+            self._requests[id_] -= 1
+        if type(response) is not Response:
+            self._count_while_streaming(id_, response, ends_anytime=request.info.verb == "watch")
+        REROUTED.labels_cached((str(response.status), *gvr_labels(request.info))).inc()
+        if response.status == 503:
+            self._unavailable(id_)
+        return response
 
-    async def _upgraded(self, endpoint: Endpoint, request: Request, target: str, headers: CIMultiDict[str]) -> Response:
-        trust = self._trust.current
-        context = await self._transport.context(trust)
-        headers["Connection"], headers["Upgrade"] = "Upgrade", request.headers["Upgrade"]
+    async def _upgraded(self, peer: Peer, request: Request) -> Response:
+        trust, (target, lines) = self._trust.current, forwarded(request, to_peer=True)
         return await upgrade(
-            endpoint,
-            context,
+            request,
+            Endpoint(peer.host, peer.port),
+            await self._transport.context(trust),
             trust.server_name,
-            line=f"{request.method} {target}",
-            headers=headers,
+            target=target,
+            lines=lines,
             connect_seconds=CONNECT_SECONDS,
         )
 
@@ -172,22 +183,11 @@ class Forwarder:
         self._streams[id_] += 1
         _STREAMS.inc()
         try:
-            async with self._while_there(id_):
+            async with self._waits.waiting(id_):
                 yield
         finally:
             _STREAMS.inc(-1)
             self._streams[id_] -= 1
-
-    @asynccontextmanager
-    async def _while_there(self, id_: str) -> AsyncIterator[None]:
-        """Raises TimeoutError: the peer has gone."""
-        under_way = self._under_way[id_]
-        async with asyncio.timeout(None) as waiting:
-            under_way.add(waiting)
-            try:
-                yield
-            finally:
-                under_way.discard(waiting)
 
 
 def _watch(answer: Answer) -> StreamResponse:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from multidict import CIMultiDict, istr
+from multidict import CIMultiDict, CIMultiDictProxy, istr
 
 from controlplane.apimachinery.status import unauthorized
 from controlplane.apiserver.authentication.front_proxy import BY_FRONT_PROXY
@@ -20,12 +20,15 @@ from controlplane.apiserver.registry.peers import FROM_PEER
 from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.client.forward.identity import PEER_PROXIED
-from controlplane.client.request import Handler, Request, Response
+from controlplane.client.request import Handler, KnownHeaders, Request, Response
 
-__all__ = ["MARK", "mark_filter"]
+__all__ = ["MARK", "MEANT_FOR", "mark_filter"]
 
 MARK = "peer-mark"
 """The filter's name; its place is after authentication."""
+MEANT_FOR = istr("X-Controlplane-Meant-For")
+"""Header of a question to a peer: its server id. Who is another one does not answer, since the answer would count as
+that peer's: addresses may lead to somebody else, to the asker itself too. Kubernetes' servers do not look at it."""
 QUIET_SECONDS = 60.0
 """Between two lines about refused requests, whose number is not ours to choose."""
 
@@ -56,11 +59,13 @@ def with_peer_mark(following: Handler, *, clock: Clock) -> Handler:
             )
 
     def handle(request: Request) -> Awaitable[Response]:
-        if _HEADER not in request.headers:
+        headers = request.headers
+        if _HEADER not in headers:
             return following(request)
-        headers = CIMultiDict(request.headers)
-        headers.popall(_HEADER)
-        request.headers = headers
+        if type(headers) is KnownHeaders:
+            request.headers = headers.notes.get(MARK) or headers.notes.setdefault(MARK, KnownHeaders(_without(headers)))
+        else:
+            request.headers = _without(headers)
         if BY_FRONT_PROXY in request.values:
             request.values[FROM_PEER] = True
         elif NAMED_ITSELF in request.values:
@@ -69,3 +74,9 @@ def with_peer_mark(following: Handler, *, clock: Clock) -> Handler:
         return following(request)
 
     return handle
+
+
+def _without(headers: CIMultiDict[str] | CIMultiDictProxy[str]) -> CIMultiDict[str]:
+    kept = CIMultiDict(headers)
+    kept.popall(_HEADER)
+    return kept

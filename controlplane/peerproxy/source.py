@@ -12,20 +12,23 @@ Source: KEP-4020, and the role of kubernetes/apiserver ``pkg/util/peerproxy``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from http import HTTPStatus
 
 from controlplane.apimachinery.identity import GroupResource
-from controlplane.apimachinery.status import service_unavailable
+from controlplane.apimachinery.status import APIError, service_unavailable
 from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere, Peer, PeerResources
 from controlplane.apiserver.registry.sources import SourceDescriptor, SourceHook, SourceHost, SourceServices
 from controlplane.apiserver.registry.table import ResourceTable
 from controlplane.client.forward.transport import ForwardTransport
 from controlplane.client.request import Request, Response
+from controlplane.client.webhook import Endpoint
 from controlplane.peerproxy.cache import Heard, PeerCache
 from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.everybodys import Everybodys
 from controlplane.peerproxy.fetch import PeerFetch
 from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder
+from controlplane.peerproxy.mark import MEANT_FOR
 from controlplane.peerproxy.metrics import ENDPOINT_RESOLUTION, PROXY_ERRORS, REFUSED, gvr_labels
 from controlplane.peerproxy.stale import as_stale
 from controlplane.peerproxy.trust import PeerTrust
@@ -63,7 +66,7 @@ class PeerSource:
             connect_seconds=CONNECT_SECONDS,
             dead_seconds=DEAD_SECONDS,
         )
-        self._forwarder = Forwarder(config, self._transport, self._trust)
+        self._forwarder = Forwarder(config, self._transport, self._trust, unavailable=self._ask_again)
         self._everybodys = Everybodys(services.mirror, services.tables)
         self._left_out = self._everybodys.names()
         self._looking: asyncio.Handle | None = None
@@ -86,8 +89,14 @@ class PeerSource:
 
         A peer is answered at once: it sees what this server serves itself, and two that start together would each wait
         for the other before answering.
+
+        Raises:
+            APIError: 421: the peer has asked for another server.
         """
-        if FROM_PEER not in request.values and self._cache.unheard():
+        if FROM_PEER in request.values:
+            if request.headers.get(MEANT_FOR, self._peers.own_id) != self._peers.own_id:
+                raise APIError(HTTPStatus.MISDIRECTED_REQUEST, "MisdirectedRequest", "this is another server")
+        elif self._cache.unheard():
             await self._first_hearing()
         return True
 
@@ -102,11 +111,11 @@ class PeerSource:
         await self._cache.close()
         await self._transport.close()
 
-    async def answer(self, request: Request) -> Response | None:
+    def answer(self, request: Request) -> Awaitable[Response] | None:
         """The answer of a peer to what cannot be served here; None: all peers have been heard, and none serves it.
 
         Raises:
-            APIError: 503: a peer has sent it on; not all have been heard; the one picked gives no answer.
+            APIError: 503: a peer has sent it on; not all have been heard. Waiting for it: the one picked gives none.
         """
         info = request.info
         if FROM_PEER in request.values:
@@ -117,7 +126,7 @@ class PeerSource:
         elsewhere = self._tables.current.elsewhere
         if elsewhere is None or self._everybodys.has(info.group, info.version, info.resource):
             return None
-        able = [id_ for id_, server in elsewhere.servers.items() if server.serves(info)]
+        able = elsewhere.able(info)
         if not able:
             if self._cache.unheard():
                 REFUSED.labels_cached(("unsynced",)).inc()
@@ -125,20 +134,21 @@ class PeerSource:
                     "not all servers have said yet what they serve, please try again", RETRY_SECONDS
                 )
             return None
-        peer = self._peers.peers.get(self._random.choice(able))
+        peer = self._peers.peers.get(able[0] if len(able) == 1 else self._random.choice(able))
         if peer is None:  # it has just gone, and the table is about to show it
             PROXY_ERRORS.labels_cached((ENDPOINT_RESOLUTION, *gvr_labels(info))).inc()
             raise service_unavailable(
                 "Error getting ip and port info of the remote server while proxying", RETRY_SECONDS
             )
-        response = await self._forwarder.forward(peer, request)
-        if response.status == 503:
-            self._cache.ask_again(peer.server_id)
-        return response
+        return self._forwarder.forward(peer, request)
+
+    def _ask_again(self, id_: str) -> None:
+        """A peer that cannot serve may not serve any more what it did."""
+        self._cache.ask_again(id_)
 
     async def _begin(self, host: SourceHost) -> None:
         host.start(self._transport.follow_certificate(self._clock), name="peer-proxy-client-certificate")
-        host.start(self._trust.follow(self._clock), name="peer-authorities")
+        host.start(self._trust.follow(self._clock, self._trust_anew), name="peer-authorities")
         self._cache.begin()
 
     async def _wait(self, _host: SourceHost) -> None:
@@ -152,10 +162,15 @@ class PeerSource:
         except TimeoutError:
             return
 
+    def _trust_anew(self) -> None:
+        """Connections to peers that proved themselves otherwise are not used again."""
+        self._transport.forget(frozenset({self._trust.current}))
+
     def _follow(self, old: Peer | None, new: Peer | None) -> None:
         """Whoever waits for a process that has gone waits in vain, though its connections may be there still."""
         if old is not None and (new is None or new.holder != old.holder):
             self._forwarder.gone(old.server_id)
+            self._transport.leave(Endpoint(old.host, old.port))
 
     def _show(self) -> None:
         """Put what has been heard into the table."""

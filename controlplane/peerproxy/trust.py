@@ -9,6 +9,7 @@ Source: kubernetes ``pkg/controlplane/apiserver/peer.go`` (BuildPeerProxy: the s
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from controlplane.base import logs
@@ -40,8 +41,8 @@ class PeerTrust:
         self._file = Path(ca_file)
         self.current = self._read()
 
-    async def follow(self, clock: Clock) -> None:
-        """Take up other authorities; runs until cancelled."""
+    async def follow(self, clock: Clock, changed: Callable[[], None]) -> None:
+        """Take up other authorities, and call ``changed``; runs until cancelled."""
         while True:
             await clock.sleep(LOOK_SECONDS)
             try:
@@ -51,6 +52,7 @@ class PeerTrust:
                 continue
             if read != self.current:
                 self.current = read
+                changed()
                 log.info("the authorities of peers have changed", file=str(self._file))
 
     def _read(self) -> Trust:

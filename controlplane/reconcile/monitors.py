@@ -39,6 +39,9 @@ _SETTLE_READINGS = 10
 definitions, and more coming, readings were a third of the server's work."""
 _SETTLE_LIMIT_SECONDS = 2.0
 
+_FOLLOWED_A_TURN = 16
+"""Monitors made between turns of the loop: half a millisecond."""
+
 _LAST_EVENTS_SECONDS = 2.0
 """How long the watch of a resource that is no longer served may take to end by itself."""
 
@@ -148,11 +151,15 @@ class MonitorSet:
                 "discovery of a version failed; what is followed of it stays", version=str(gv), error=error
             )
         self._learn_kinds(found)
+        await asyncio.sleep(0)  # with hundreds of resources each of these takes milliseconds
         wanted = self._select(found)
+        await asyncio.sleep(0)
         await self._stop_absent(wanted, found)
         for gr, resource in wanted.items():
             if gr not in self._running:
                 self._follow(group, resource)
+                if len(self._running) % _FOLLOWED_A_TURN == 0:
+                    await asyncio.sleep(0)
         self._complete = not found.failed
         self.begun.set()
         return self._complete

@@ -25,6 +25,7 @@ from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.status import APIError
 from controlplane.base import logs
+from controlplane.base.aside import free
 from controlplane.base.clock import Clock
 from controlplane.client.errors import ClientError
 from controlplane.client.resources import ResourceClient
@@ -203,6 +204,10 @@ class Reflector:
             if version != self._current:
                 self._resume, self._current = self._current, version
             self._target.apply(WatchEvent(event.type, self._reduced(event.object)))
+            if events.is_long:
+                left = [event]
+                del event
+                free(left)
 
     @asynccontextmanager
     async def _open(

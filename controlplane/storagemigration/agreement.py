@@ -19,11 +19,13 @@ __all__ = ["Agreement", "agreement_of"]
 
 class Agreement(NamedTuple):
     """``encoding``: the version in which every server stores. ``settled``: who stores is exactly who is there; if not,
-    one is yet to come, or has gone and is yet to be taken off. ``since``: seconds since 1970."""
+    one is yet to come, or has gone and is yet to be taken off. ``since``: seconds since 1970. ``episode``: another one
+    after each time that servers differed, whoever has seen that."""
 
     encoding: str
     settled: bool
     since: float
+    episode: str
 
 
 def agreement_of(storage_version: Obj, leases: Collection[Obj]) -> Agreement | None:
@@ -36,10 +38,11 @@ def agreement_of(storage_version: Obj, leases: Collection[Obj]) -> Agreement | N
     if not encoding:
         return None
     storing = {str(server.get("apiServerID") or "") for server in status.get("storageVersions") or ()}
-    times = [meta.creation_timestamp(lease) for lease in leases]
-    times += [c["lastTransitionTime"] for c in status.get("conditions") or () if c.get("type") == ALL_EQUAL]
+    agreed = [c["lastTransitionTime"] for c in status.get("conditions") or () if c.get("type") == ALL_EQUAL]
+    times = [*agreed, *(meta.creation_timestamp(lease) for lease in leases)]
     return Agreement(
         encoding,
         settled=storing == {meta.name(lease) for lease in leases},
         since=max((meta.parse_time(time).timestamp() for time in times), default=0.0),
+        episode="".join(agreed),
     )

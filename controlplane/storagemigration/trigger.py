@@ -1,10 +1,11 @@
 """Starts a migration when a mixed state ends: once all servers have agreed for long enough on the version in which they
 store a resource, and it is another one than was migrated to last.
 
-What was migrated to last is noted on the storage version. Where nothing is noted yet, or the server's own count shows
-that all is stored in the common version already, no migration is needed to note it. A migration is named after the
-agreement that it is for, so that however many look, and however often the leader changes, there is one; one that fails
-is left to people. If the servers differ again, it is cancelled: deleted, which ends it.
+What was migrated to last is noted on the storage version, and for which agreement: while servers differ, each stores in
+its own version, also if they come back to the one from before. Where nothing is noted yet, or the server's own count
+shows that all is stored in the common version already, no migration is needed to note it. A migration is named after
+the agreement that it is for, so that however many look, and however often the leader changes, there is one; one that
+fails is left to people. If the servers differ again, it is cancelled: deleted, which ends it.
 
 Custom resources are not meant: their definition says how they are stored, alike on all servers at once.
 """
@@ -48,6 +49,8 @@ RULES = (
 
 MIGRATED = "controlplane.internal/migrated-encoding-version"
 """On a storage version: the version in which all objects were found, or put, last."""
+EPISODE = "controlplane.internal/migrated-episode"
+"""Beside it: the agreement's ``episode``."""
 ENCODING = "controlplane.internal/encoding-version"
 """On a migration that was started here: the version that all servers had agreed on."""
 
@@ -90,10 +93,10 @@ class StorageVersionTrigger:
             self._settled.pop(gr, None)
         if storage_version is None or agreement is None or under_way:
             return None
-        if meta.annotations(storage_version).get(MIGRATED) == agreement.encoding:
+        if _noted(agreement).items() <= meta.annotations(storage_version).items():
             return None
         if any(is_true(one, SUCCEEDED) and meta.name(one) == _name(gr, agreement) for one in started):
-            await self._note(storage_version, agreement.encoding)
+            await self._note(storage_version, agreement)
             return None
         left = self._left(gr, agreement)
         if left is None:
@@ -119,7 +122,7 @@ class StorageVersionTrigger:
         """Start a migration, unless nothing needs one."""
         forms = await stored_forms(self._client, gr)
         if forms is not None and not left_behind(forms):
-            await self._note(storage_version, agreement.encoding)
+            await self._note(storage_version, agreement)
             return
         name = _name(gr, agreement)
         migration = {
@@ -144,12 +147,12 @@ class StorageVersionTrigger:
             if error.reason not in ("NotFound", "Conflict"):
                 raise
 
-    async def _note(self, storage_version: Obj, encoding: str) -> None:
+    async def _note(self, storage_version: Obj, agreement: Agreement) -> None:
         """Note what all is stored in, if the storage version is still as it was."""
         patch = {
             "metadata": {
                 "resourceVersion": meta.resource_version(storage_version),
-                "annotations": {MIGRATED: encoding},
+                "annotations": _noted(agreement),
             }
         }
         try:
@@ -163,6 +166,11 @@ class StorageVersionTrigger:
         if _old is not None and _new is not None:
             return ()
         return [resource_of(meta.name(one)) for one in self._seen.versions.store]
+
+
+def _noted(agreement: Agreement) -> dict[str, str]:
+    """The annotations of a storage version whose objects are all as an agreement has it."""
+    return {MIGRATED: agreement.encoding, EPISODE: agreement.episode}
 
 
 def _encoding(migration: Obj) -> str:

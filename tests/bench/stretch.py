@@ -3,7 +3,8 @@
     python -m tests.bench.stretch DIRECTORY '{"objects": 7000, …}'
 
 The work comes from other processes: creates until there are ``objects`` of 1 KB, GETs, LISTs of 7,000 of them, writes
-that ``watchers`` see, creates of ``definitions`` that are published; ``seconds`` each. Milliseconds of processor time,
+that ``watchers`` see, creates of ``definitions`` that are published; ``seconds`` each. Then a list as a table, objects
+of ``parts`` parts, and the ``longest`` published definitions. Milliseconds of processor time,
 garbage collections apart.
 """
 
@@ -19,6 +20,7 @@ from typing import Any
 from controlplane.base import process
 from controlplane.generic.command import WANTED_SOON
 from controlplane.testing.planes import running_plane
+from tests.bench.traffic_large import TABLE
 from tests.processes import target_of
 from tests.stretches import Stretches
 
@@ -38,7 +40,14 @@ async def drive(module: str, *arguments: str) -> int:
 
 
 async def measure(
-    directory: Path, *, objects: int = 7000, watchers: int = 500, definitions: int = 20, seconds: float = 3.0
+    directory: Path,
+    *,
+    objects: int = 7000,
+    watchers: int = 500,
+    definitions: int = 20,
+    parts: int = 5000,
+    longest: int = 5,
+    seconds: float = 3.0,
 ) -> dict[str, dict[str, Any]]:
     """By kind of work: ``ms`` of the longest callback and which it was, ``collection_ms`` of the longest collection,
     ``operations`` done. For a process of its own, on asyncio's own loop."""
@@ -75,11 +84,16 @@ async def measure(
             note("GET, 32 clients", await drive("load", of(path=f"{CONFIG_MAPS}/s0-1")))
             listing = of(path=f"{CONFIG_MAPS}?limit=7000", connections=2)
             note(f"LIST of {min(created, 7000):,}", await drive("load", listing))
+            await drive("load", of(path=f"{CONFIG_MAPS}?limit=7000", connections=2, accept=TABLE))
+            note("the same as a table", created)
             fan = of(connections=watchers, prefix="fan", path="/api/v1/namespaces/kube-system/configmaps")
             note(f"writes seen by {watchers} watchers", await drive("traffic", "fan", fan))
             defined = await drive("traffic", "definitions", of(), str(definitions))
             if defined:  # none where there is no collection of them beside the checkout
                 note("CRD POST", defined)
+            note(f"objects of {parts:,} parts", await drive("traffic_large", "objects", of(), str(parts)))
+            if changed := await drive("traffic_large", "definitions", of(), str(longest)):
+                note("the longest CRDs: POST, patch, apply", changed)
     return seen
 
 

@@ -57,6 +57,7 @@ class CustomRules:
             prepare_for_update=self._prepare_for_update,
             validate=lambda obj: self._when_ready(lambda: self._validate(obj)),
             validate_update=lambda obj, old: self._when_ready(lambda: self._validate_update(obj, old)),
+            load=self._load,
             warnings=lambda obj: list(_finalizer_warnings(meta.finalizers(obj))),
             update_warnings=lambda obj, old: [
                 *self._let_off(obj, old),
@@ -73,6 +74,14 @@ class CustomRules:
             update_warnings=self._let_off,
             unconditional_update=False,
         )
+
+    def _load(self, _raw: bytes) -> Callable[[], None] | None:
+        return None if self._schemas.is_ready(self._version) else self._make_ready
+
+    def _make_ready(self) -> None:
+        self._schemas.of(self._version)
+        for _ in self._schemas.ready_steps(self._version):
+            pass
 
     def _default(self, obj: Obj) -> None:
         self.schema.default(obj)

@@ -6,12 +6,15 @@ Source: kubernetes/apiextensions-apiserver ``pkg/registry/customresourcedefiniti
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
+from importlib import import_module
 
 from controlplane.apiextensions.definition.conditions import Condition, conditions_of, with_condition
 from controlplane.apiextensions.definition.message import DEFINITION_MESSAGE
 from controlplane.apiextensions.definition.schema import DEFINITION_SCHEMA
 from controlplane.apiextensions.definition.storage_form import GROUP, SERVED, STORED
+from controlplane.apiextensions.rules.loading import is_loaded, language_steps
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
@@ -22,6 +25,7 @@ __all__ = ["CLEANUP_FINALIZER", "DEFINITIONS"]
 CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 """Held while instances are being removed."""
 
+_CHECKS = "controlplane.apiextensions.definition.validation.definition"
 _PENDING = Condition(
     "Terminating",
     "True",
@@ -88,6 +92,20 @@ def _begin_deletion(obj: Obj) -> None:
 # What checks definitions is imported with the first of them: it is large, and many stores have none.
 
 
+def _load(raw: bytes) -> Callable[[], None] | None:
+    has_rules = b'"x-kubernetes-validations"' in raw or b"x-kubernetes-validations:" in raw
+    if _CHECKS in sys.modules and (not has_rules or is_loaded()):
+        return None
+
+    def load() -> None:
+        import_module(_CHECKS)
+        if has_rules:
+            for _ in language_steps():
+                pass
+
+    return load
+
+
 def _errors(obj: Obj) -> Iterable[FieldError | None]:
     from controlplane.apiextensions.definition.validation.definition import definition_errors
 
@@ -150,6 +168,7 @@ DEFINITIONS = Resource(
         default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_prepare_for_update,
+        load=_load,
         validate=_errors,
         validate_update=_update_errors,
         warnings=_warnings,

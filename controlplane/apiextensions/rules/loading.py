@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 
-__all__ = ["language_steps"]
+__all__ = ["is_loaded", "language_steps"]
 
 _LAST = ("controlplane.apiextensions.rules.evaluation", "controlplane.apiextensions.rules.definition")
 _STEPS = (
@@ -59,9 +59,14 @@ _STEPS = (
 one that needs it: the list decides how long a step takes, nothing else."""
 
 
+def is_loaded() -> bool:
+    """Whether all that rules need is there."""
+    return all(name in sys.modules for name in _LAST)
+
+
 def language_steps() -> Iterator[None]:
     """Load what rules need; there may be a break at each None. Nothing, if it is there."""
-    if all(name in sys.modules for name in _LAST):
+    if is_loaded():
         return
     for name in _STEPS:
         import_module(name)

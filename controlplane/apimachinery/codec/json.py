@@ -16,7 +16,7 @@ import orjson
 from controlplane.apimachinery.codec.json_errors import syntax_error
 from controlplane.apimachinery.codec.json_text import well_formed
 
-__all__ = ["MAX_DEPTH", "MalformedJSON", "TooDeep", "dumps", "dumps_sorted", "loads"]
+__all__ = ["MAX_DEPTH", "MalformedJSON", "TooDeep", "dumps", "dumps_sorted", "loads", "loads_unbounded"]
 
 MAX_DEPTH = 254
 """Deepest nesting of arrays and objects that orjson writes; a scalar has depth 0, ``{}`` depth 1."""
@@ -60,16 +60,7 @@ def loads(text: bytes | str) -> Any:
     Raises:
         MalformedJSON: in Kubernetes' words. TooDeep: what ``dumps`` could not write again.
     """
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as e:
-        if "depth limit" in e.msg:
-            raise TooDeep from e
-        raw = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
-        problem = syntax_error(text)
-        if not problem and (repaired := well_formed(raw)) != raw:
-            return loads(repaired)
-        raise MalformedJSON(problem or str(e)) from e
+    value = loads_unbounded(text)
     if isinstance(text, str):
         brackets = text.count("{") + text.count("[")
     else:
@@ -77,6 +68,24 @@ def loads(text: bytes | str) -> Any:
     if brackets > MAX_DEPTH:  # cannot be deeper than it has brackets; only then is the real depth worth knowing
         dumps(value)
     return value
+
+
+def loads_unbounded(text: bytes | str) -> Any:
+    """``loads`` for who writes the value again at once, and so learns that it is nested too deep.
+
+    Raises:
+        MalformedJSON; TooDeep: deeper than can be read.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as e:
+        if "depth limit" in e.msg:
+            raise TooDeep from e
+        raw = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+        problem = syntax_error(text)
+        if not problem and (repaired := well_formed(raw)) != raw:
+            return loads_unbounded(repaired)
+        raise MalformedJSON(problem or str(e)) from e
 
 
 def _dumps_long(value: Any, option: int, error: orjson.JSONEncodeError) -> bytes:

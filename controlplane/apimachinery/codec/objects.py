@@ -15,7 +15,7 @@ import json
 import re
 from functools import lru_cache
 
-from controlplane.apimachinery.codec.json import dumps, dumps_sorted, loads
+from controlplane.apimachinery.codec.json import dumps, dumps_sorted, loads_unbounded
 from controlplane.apimachinery.identity import GVK, Obj
 
 __all__ = ["decode_metadata", "encode_revised", "encode_stored", "splice_revision", "strip_revision"]
@@ -28,15 +28,13 @@ _heads_seen: set[bytes] = set()
 """Heads that have matched ``_HEAD``: a set lookup costs half of the match, on the path of every object served."""
 _REVISION = re.compile(rb'"resourceVersion":"([0-9]+)",?')
 _NEWLINE = 0x0A
-_HEADER_FIELDS = frozenset({"kind", "apiVersion", "metadata"})
 _LARGE_BYTES = 16 * 1024
 """From here on decoding the metadata alone is faster than decoding all, though by a slower parser."""
 _PARSER = json.JSONDecoder()
-_NEVER_STORED = frozenset({"resourceVersion", "selfLink"})
 
 
 @lru_cache(maxsize=4096)
-def _head(gvk: GVK, *, native: bool) -> bytes:
+def _head(gvk: GVK, native: bool) -> bytes:  # noqa: FBT001  # a cache key
     kind, api_version = dumps(gvk.kind), dumps(gvk.api_version)
     if native:
         return b'{"kind":' + kind + b',"apiVersion":' + api_version + b',"metadata":'
@@ -62,18 +60,22 @@ def encode_stored(obj: Obj, gvk: GVK, *, native: bool = True) -> bytes:
     Raises:
         TooDeep: nested deeper than JSON can be written.
     """
-    metadata = obj.get("metadata") or {}
+    fields = dict(obj)
+    metadata = fields.pop("metadata", None) or {}
+    fields.pop("kind", None)
+    fields.pop("apiVersion", None)
     if "resourceVersion" in metadata or "selfLink" in metadata:
-        metadata = {k: v for k, v in metadata.items() if k not in _NEVER_STORED}
-    rest = dumps_sorted({k: v for k, v in obj.items() if k not in _HEADER_FIELDS})
-    head = _head(gvk, native=native) + dumps_sorted(metadata)
-    return head + b"," + rest[1:] if len(rest) > 2 else head + b"}"
+        metadata = dict(metadata)
+        metadata.pop("resourceVersion", None)
+        metadata.pop("selfLink", None)
+    head = _head(gvk, native) + dumps_sorted(metadata)
+    return head + b"," + dumps_sorted(fields)[1:] if fields else head + b"}"
 
 
 def decode_metadata(encoded: bytes) -> Obj:
     """The metadata of an object whose JSON has been checked. Nothing else of a large one is decoded."""
     at = _metadata_start(encoded) if len(encoded) >= _LARGE_BYTES else 0
-    obj = _PARSER.raw_decode(encoded[at - 1 :].decode())[0] if at else loads(encoded).get("metadata") or {}
+    obj = _PARSER.raw_decode(encoded[at - 1 :].decode())[0] if at else loads_unbounded(encoded).get("metadata") or {}
     made: Obj = obj
     return made
 

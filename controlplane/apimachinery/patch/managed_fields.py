@@ -94,6 +94,10 @@ class FieldManager:
         self._updater = Updater(types=types, convert=convert, reset=reset, unowned=_UNOWNED)
         self._version, self._subresource, self._now, self._blank = api_version, subresource, now, blank
 
+    def load(self) -> None:
+        """Make the type of the objects that come and go here, which for a large schema takes milliseconds."""
+        self._updater.types[self._version]
+
     def update(self, live: Obj | None, new: Obj, manager: str) -> None:
         """Set the managed fields of ``new``, written by ``manager`` over ``live`` (None: it is created)."""
         if live is None:
@@ -144,14 +148,13 @@ class FieldManager:
     def _create(self, new: Obj, name: str) -> None:
         """``update`` of an object that is created and has no managed fields: there is one owner, of all of it."""
         try:
-            changes = self._updater.changes(self._blank, new, self._version)
+            owned = self._updater.created(self._blank, new, self._version)
         except ValueError:
             return
-        owned = union(changes.modified, changes.added)
         if owned:
-            new["metadata"]["managedFields"] = [
-                _entry(self._identify(name, UPDATE), OwnedSet(owned, self._version, applied=False), self._now())
-            ]
+            manager = name or "unknown"
+            entry = _entry(manager, UPDATE, self._version, owned, time=self._now(), subresource=self._subresource)
+            new["metadata"]["managedFields"] = [entry]
 
     def _identify(self, name: str, operation: str) -> Manager:
         version = self._version if operation == UPDATE else ""
@@ -231,7 +234,7 @@ class FieldManager:
             last = orjson.loads(text) if text else None
         except ValueError:
             return None
-        if not isinstance(last, dict) or last.get("apiVersion") != self._version:
+        if not isinstance(last, dict) or any(last.get(name) != live[name] for name in ("apiVersion", "kind")):
             return None
         type_ = self._updater.types[self._version]
         try:
@@ -321,18 +324,21 @@ def encode(managed: Managed) -> list[Obj]:
         if known is not None and known[1] is owned.fields and known[0].get("time") == time:
             entries.append(known[0])
             continue
-        entries.append(_entry(manager, owned, time))
+        name, operation = manager.name, manager.operation
+        entries.append(_entry(name, operation, owned.version, owned.fields, time=time, subresource=manager.subresource))
     return entries
 
 
-def _entry(manager: Manager, owned: OwnedSet, time: str | None) -> Obj:
-    entry: Obj = {"manager": manager.name, "operation": manager.operation, "apiVersion": owned.version}
+def _entry(
+    manager: str, operation: str, api_version: str, fields: Fields, *, time: str | None, subresource: str
+) -> Obj:
+    entry: Obj = {"manager": manager, "operation": operation, "apiVersion": api_version}
     if time:
         entry["time"] = time
     entry["fieldsType"] = "FieldsV1"
-    entry["fieldsV1"] = owned.fields
-    if manager.subresource:
-        entry["subresource"] = manager.subresource
+    entry["fieldsV1"] = fields
+    if subresource:
+        entry["subresource"] = subresource
     return entry
 
 
@@ -343,7 +349,7 @@ def _capped(managed: Managed) -> Managed:
     updates = [m for m, owned in managed.managers.items() if not owned.applied]
     if len(updates) <= UPDATE_MANAGERS_LIMIT:
         return managed
-    updates.sort(key=lambda m: (managed.times.get(m, ""), m.name, m.subresource, m.api_version))
+    updates.sort(key=lambda m: (managed.times.get(m, ""), m.identifier))
     managers, times, left = dict(managed.managers), dict(managed.times), len(updates)
     first_of: dict[str, Manager] = {}
     for manager in updates:

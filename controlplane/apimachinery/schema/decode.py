@@ -18,6 +18,7 @@ from typing import Any, Protocol, Self
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.quantity import QuantityError, parse_quantity
+from controlplane.apimachinery.schema.conversion_text import not_converted
 from controlplane.apimachinery.schema.native import ALWAYS, DEFINITION, GO_TYPE, POINTER, QUANTITY, UNION
 from controlplane.apimachinery.schema.object_meta import OBJECT_META
 from controlplane.apimachinery.schema.scalars import normalize_base64, normalize_micro_time, normalize_time
@@ -38,7 +39,16 @@ MAX_REPORTED = 100
 
 
 class DecodeError(ValueError):
-    """The JSON does not fit the kind; the message is that of Kubernetes' decoder."""
+    """The JSON does not fit the kind; the message is that of Kubernetes' decoder.
+
+    ``converted``: the same of a tree of values that never was one text (``conversion_text``).
+    """
+
+    converted: str
+
+    def __init__(self, message: str, converted: str = "") -> None:
+        super().__init__(message)
+        self.converted = converted or message
 
 
 class SpelledFloat(float):
@@ -58,9 +68,14 @@ class SpelledFloat(float):
 class _Mismatch(Exception):
     """A value of the wrong type, before it is known which field it stands in."""
 
-    def __init__(self, value: Any, go_type: str, *, shown: str = "") -> None:
+    def __init__(self, value: Any, go_type: str, go_kind: str = "", *, shown: str = "") -> None:
         super().__init__(go_type)
-        self.what, self.go_type = shown or _json_type(value), go_type
+        self.value, self.what, self.go_type, self.go_kind = (
+            value,
+            shown or _json_type(value),
+            go_type,
+            go_kind or go_type,
+        )
 
 
 _Decode = Callable[[Any, str, list[str]], Any]
@@ -115,6 +130,8 @@ class Decoder:
             self._decode(obj, "", unknown)
         except _Mismatch as e:
             raise DecodeError(f"json: cannot unmarshal {e.what} into Go value of type v1.{self.kind}") from None
+        if not unknown:
+            return unknown
         return [f'unknown field "{path}"' for path in list(dict.fromkeys(unknown))[:MAX_REPORTED]]
 
 
@@ -201,7 +218,7 @@ def _string(go_type: str) -> _Decode:
     def decode(value: Any, _path: str, _unknown: list[str]) -> Any:
         if type(value) is str:
             return value
-        raise _Mismatch(value, go_type)
+        raise _Mismatch(value, go_type, "string")
 
     return decode
 
@@ -292,11 +309,11 @@ def _time(normalize: Callable[[str], str]) -> _Decode:
 
 def _base64(value: Any, _path: str, _unknown: list[str]) -> Any:
     if type(value) is not str:
-        raise _Mismatch(value, "[]uint8")
+        raise _Mismatch(value, "[]uint8", "slice")
     try:
         return normalize_base64(value)
     except ValueError as e:
-        raise DecodeError(str(e)) from None
+        raise DecodeError(str(e), f"error decoding from json: {e}") from None
 
 
 def _quantity(value: Any, _path: str, _unknown: list[str]) -> Any:
@@ -320,7 +337,7 @@ def _array(schema: Obj) -> _Decode:
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if type(value) is not list:
-            raise _Mismatch(value, f"[]{item_type}")
+            raise _Mismatch(value, f"[]{item_type}", "slice")
         prefix = path[:-1]
         for i, item in enumerate(value):
             value[i] = zero() if item is None else decode_item(item, f"{prefix}[{i}].", unknown)
@@ -329,17 +346,20 @@ def _array(schema: Obj) -> _Decode:
     return decode
 
 
+_TEXT = frozenset({str})
+
+
 def _mapping(schema: Obj) -> _Decode:
     values = schema["additionalProperties"]
     value_type, decode_value, zero = _go_type(values), _compile(values), _zero(values)
-    plain_strings = values.get("type") == "string" and "format" not in values and values.get(GO_TYPE) != QUANTITY
+    texts = _is_text(values)
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if type(value) is not dict:
-            raise _Mismatch(value, f"map[string]{value_type}")
+            raise _Mismatch(value, f"map[string]{value_type}", "map")
+        if texts and _TEXT.issuperset(map(type, value.values())):
+            return value
         for key, item in value.items():
-            if plain_strings and type(item) is str:
-                continue
             value[key] = zero() if item is None else decode_value(item, f"{path}{key}.", unknown)
         return value
 
@@ -361,14 +381,17 @@ def _record(schema: Obj) -> _Decode:
     kept = {name for name, field in properties.items() if not _is_list_or_map(field)}
     kept &= {name for name, field in properties.items() if field.get(POINTER) or name in always}
     fields = {name: (_compile(field), _is_container(field), name in kept) for name, field in properties.items()}
+    texts = frozenset(name for name, field in properties.items() if _is_text(field))
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if type(value) is not dict:
-            raise _Mismatch(value, go_type)
+            raise _Mismatch(value, go_type, "struct")
         dropped: list[str] | None = None
         key = ""
         try:
             for key, item in value.items():
+                if type(item) is str and item and key in texts:
+                    continue
                 field = fields.get(key)
                 if field is None:
                     unknown.append(path + key)
@@ -385,7 +408,8 @@ def _record(schema: Obj) -> _Decode:
         except _Mismatch as e:
             field_name = f"{struct}.{_go_path(path + key)}"
             raise DecodeError(
-                f"json: cannot unmarshal {e.what} into Go struct field {field_name} of type {e.go_type}"
+                f"json: cannot unmarshal {e.what} into Go struct field {field_name} of type {e.go_type}",
+                not_converted(e.value, e.go_type, e.go_kind),
             ) from None
         if dropped:
             for key in dropped:
@@ -396,6 +420,13 @@ def _record(schema: Obj) -> _Decode:
         return value
 
     return decode
+
+
+def _is_text(schema: Obj) -> bool:
+    """Whether every text is a value of a schema, as it is."""
+    if UNION in schema or DEFINITION in schema or schema.get("type") != "string":
+        return False
+    return schema.get("format") not in {"date-time", "byte"} and schema.get(GO_TYPE) != QUANTITY
 
 
 def _is_container(schema: Obj) -> bool:

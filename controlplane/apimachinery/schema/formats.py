@@ -12,10 +12,10 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
-from email.utils import parseaddr
 
 from controlplane.apimachinery.duration import parse_duration
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.email_address import is_email_address
 from controlplane.cel.library.text_formats import is_base64, is_date, is_date_time, is_uuid
 from controlplane.cel.patterns import searcher
 
@@ -136,14 +136,6 @@ def _is_mac(text: str) -> bool:
     return False
 
 
-def _is_email(text: str) -> bool:
-    if "\n" in text or "\r" in text:
-        return False
-    _, address = parseaddr(text)
-    local, at, domain = address.rpartition("@")
-    return bool(local and at and domain) and " " not in address and text.count("@") >= 1
-
-
 def _digits(text: str) -> str:
     return re.sub(r"[\s-]+", "", text)
 
@@ -211,7 +203,7 @@ FORMATS: Mapping[str, Accepts] = {
     "date": is_date,
     "datetime": is_date_time,
     "duration": _is_duration,
-    "email": _is_email,
+    "email": is_email_address,
     "hexcolor": lambda text: bool(re.fullmatch(r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})", text)),
     "hostname": _is_hostname,
     "ipv4": _is_ipv4,

@@ -10,6 +10,7 @@ finalizer rule is that of kubernetes' core API validation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -68,12 +69,12 @@ def validate_object_meta(
     ``validate_name`` takes a name and whether it is a generateName prefix, and returns what is wrong with it.
     """
     errors: list[FieldError] = []
-    if generate_name := meta.get("generateName"):
-        errors += [invalid(f"{path}.generateName", generate_name, p) for p in validate_name(generate_name, True)]
-    if name := meta.get("name"):
-        errors += [invalid(f"{path}.name", name, p) for p in validate_name(name, False)]
-    else:
+    if (generate_name := meta.get("generateName")) and (problems := validate_name(generate_name, True)):
+        errors += [invalid(f"{path}.generateName", generate_name, p) for p in problems]
+    if not (name := meta.get("name")):
         errors.append(required(f"{path}.name", "name or generateName is required"))
+    elif problems := validate_name(name, False):
+        errors += [invalid(f"{path}.name", name, p) for p in problems]
 
     namespace = meta.get("namespace")
     if not namespaced:
@@ -81,13 +82,14 @@ def validate_object_meta(
             errors.append(forbidden(f"{path}.namespace", "not allowed on this type"))
     elif not namespace:
         errors.append(required(f"{path}.namespace"))
-    else:
-        errors += [invalid(f"{path}.namespace", namespace, p) for p in name_is_dns_label(namespace, False)]
+    elif problems := name_is_dns_label(namespace, False):
+        errors += [invalid(f"{path}.namespace", namespace, p) for p in problems]
 
     if (generation := meta.get("generation") or 0) < 0:
         errors.append(invalid(f"{path}.generation", generation, "must be greater than or equal to 0"))
     finalizers = meta.get("finalizers") or ()
-    errors += _validate_collections(meta, path)
+    if not _COLLECTIONS.isdisjoint(meta):
+        errors += _validate_collections(meta, path)
     if finalizers:
         errors += validate_finalizers(finalizers, f"{path}.finalizers")
     if managed := meta.get("managedFields"):
@@ -128,6 +130,9 @@ def validate_object_meta_update(
     return errors
 
 
+_COLLECTIONS = frozenset({"labels", "annotations", "ownerReferences"})
+
+
 def _validate_collections(meta: Obj, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if labels := meta.get("labels"):
@@ -143,9 +148,21 @@ def validate_immutable(value: Any, old: Any, path: str) -> list[FieldError]:
     return [] if value == old else [invalid(path, value, "field is immutable")]
 
 
+_REMEMBERED_LABEL = 128
+"""Of a key and a value together, in characters."""
+
+
+@lru_cache(maxsize=4096)
+def _is_label(key: str, value: str) -> bool:
+    """Whether these are a good key and value, as the same few are in most objects."""
+    return not qualified_name(key) and not label_value(value)
+
+
 def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, value in labels.items():
+        if len(key) + len(value) <= _REMEMBERED_LABEL and _is_label(key, value):
+            continue
         for problem in qualified_name(key):
             errors.append(invalid(path, key, problem))  # noqa: PERF401 - loops that mostly do not turn cost less
         for problem in label_value(value):
@@ -252,7 +269,10 @@ def _native_finalizers(finalizers: Iterable[str], path: str) -> list[FieldError]
 def validate_managed_fields(entries: Sequence[Obj], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for i, entry in enumerate(entries):
-        if _is_plain(entry):
+        manager, subresource = entry.get("manager") or "", entry.get("subresource") or ""
+        if len(manager) <= FIELD_MANAGER_BYTES >= len(subresource) and _is_plain(
+            entry.get("operation"), entry.get("fieldsType"), manager, subresource
+        ):
             continue
         if len(errors) >= ENOUGH_ERRORS:
             break
@@ -268,13 +288,12 @@ def validate_managed_fields(entries: Sequence[Obj], path: str) -> list[FieldErro
     return errors
 
 
-def _is_plain(entry: Obj) -> bool:
+@lru_cache(maxsize=1024)
+def _is_plain(operation: str | None, fields_type: str | None, manager: str, subresource: str) -> bool:
     """Whether an entry is surely valid, as nearly all are."""
-    manager, subresource = entry.get("manager") or "", entry.get("subresource") or ""
     return (
-        entry.get("operation") in {"Apply", "Update"}
-        and entry.get("fieldsType") == "FieldsV1"
-        and len(manager) <= FIELD_MANAGER_BYTES
+        operation in {"Apply", "Update"}
+        and fields_type == "FieldsV1"
         and manager.isascii()
         and manager.isprintable()
         and len(subresource) <= SUBRESOURCE_BYTES // 4

@@ -6,7 +6,11 @@ finds wrong is told in fewer words here.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
+
+from controlplane.apis.certificates.der import der_problem
 
 __all__ = ["certificate_problem", "request_organizations", "request_problem"]
 
@@ -20,18 +24,37 @@ def request_problem(pem: bytes) -> str:
     """What is wrong with a request; ``""`` if nothing is."""
     # heavy, and needed by requests alone
     from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.x509 import load_pem_x509_csr
+    from cryptography.x509 import load_der_x509_csr
 
     block = _BLOCK.search(pem)
-    if block is None or block[1] != _REQUEST:
+    der = _der(block[2]) if block is not None and block[1] == _REQUEST else None
+    if der is None:
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
-        request = load_pem_x509_csr(block[0])
+        request = load_der_x509_csr(der)
         if request.is_signature_valid:
             return ""
     except (ValueError, UnsupportedAlgorithm):
-        return "x509: malformed certificate request"
-    return "x509: signature verification failure"
+        return der_problem(der) or "x509: malformed certificate request"
+    return _unsigned(request.public_key())
+
+
+def _der(body: bytes) -> bytes | None:
+    """What the lines of a block stand for, None if nothing; those with headers go before an empty one."""
+    _, _, lines = body.replace(b"\r", b"").rpartition(b"\n\n")
+    try:
+        return base64.b64decode(b"".join(lines.split()), validate=True)
+    except binascii.Error:
+        return None
+
+
+def _unsigned(key: object) -> str:
+    """The signature is not that of the key."""
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+    if isinstance(key, rsa.RSAPublicKey):
+        return "crypto/rsa: verification error"
+    return f"x509: {'ECDSA' if isinstance(key, ec.EllipticCurvePublicKey) else 'Ed25519'} verification failure"
 
 
 def request_organizations(pem: bytes) -> list[str]:

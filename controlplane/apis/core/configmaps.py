@@ -59,7 +59,7 @@ def _validate(obj: Obj) -> list[FieldError]:
             return errors
         total_bytes += _decoded_bytes(value)
     if total_bytes > TOTAL_DATA_BYTES:
-        errors.append(too_long("", TOTAL_DATA_BYTES))
+        errors.append(too_long("[]", TOTAL_DATA_BYTES))  # the whole object; upstream writes its path so
     return errors
 
 

@@ -33,6 +33,23 @@ class _Plan(NamedTuple):
     steps: tuple[_Step, ...]
     seconds: Outcomes
 
+    async def run(self, attributes: Attributes) -> None:
+        """Call the hooks in order. Raises as they do."""
+        began = at = perf_counter()
+        seconds = self.seconds
+        try:
+            for hook, seconds in self.steps:
+                await hook(attributes)
+                now = perf_counter()
+                seconds.accepted.observe(now - at)
+                at = now
+        except BaseException:
+            now = perf_counter()
+            seconds.rejected.observe(now - at)
+            self.seconds.rejected.observe(now - began)
+            raise
+        self.seconds.accepted.observe(at - began)
+
 
 _Key = tuple[Operation, GVR, str]
 
@@ -86,29 +103,35 @@ class Chain:
         plan = self._mutation((attributes.operation, attributes.resource, attributes.subresource))
         if plan is None:
             return
-        attributes.reinvocation = reinvocation = Reinvocation()
-        await _run(plan, attributes)
+        reinvocation = attributes.reinvocation
+        if reinvocation.second:  # they have been through once already
+            attributes.reinvocation = reinvocation = Reinvocation()
+        await plan.run(attributes)
         if reinvocation.wanted:
             reinvocation.second = True
-            await _run(plan, attributes)
+            await plan.run(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
         """Run the validating phase. Raises as ``mutate``."""
         plan = self._validation((attributes.operation, attributes.resource, attributes.subresource))
         if plan is not None:
-            await _run(plan, attributes)
+            await plan.run(attributes)
 
     def _mutation(self, key: _Key) -> _Plan | None:
-        if key not in self._mutating:
+        try:
+            return self._mutating[key]
+        except KeyError:
             _make_room(self._mutating)
-            self._mutating[key] = self._plan(key, "admit")
-        return self._mutating[key]
+            plan = self._mutating[key] = self._plan(key, "admit")
+            return plan
 
     def _validation(self, key: _Key) -> _Plan | None:
-        if key not in self._validating:
+        try:
+            return self._validating[key]
+        except KeyError:
             _make_room(self._validating)
-            self._validating[key] = self._plan(key, "validate")
-        return self._validating[key]
+            plan = self._validating[key] = self._plan(key, "validate")
+            return plan
 
     def _plan(self, key: _Key, phase: str) -> _Plan | None:
         operation = key[0]
@@ -124,23 +147,6 @@ class Chain:
 def _make_room(plans: dict[_Key, _Plan | None]) -> None:
     if len(plans) >= _REMEMBERED_PLANS:
         plans.clear()
-
-
-async def _run(plan: _Plan, attributes: Attributes) -> None:
-    began = at = perf_counter()
-    seconds = plan.seconds
-    try:
-        for hook, seconds in plan.steps:
-            await hook(attributes)
-            now = perf_counter()
-            seconds.accepted.observe(now - at)
-            at = now
-    except BaseException:
-        now = perf_counter()
-        seconds.rejected.observe(now - at)
-        plan.seconds.rejected.observe(now - began)
-        raise
-    plan.seconds.accepted.observe(at - began)
 
 
 EMPTY = Chain()

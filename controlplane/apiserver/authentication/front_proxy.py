@@ -17,7 +17,7 @@ from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.base.clock import Clock
 from controlplane.base.tls.der import COMMON_NAME, Certificate
 from controlplane.base.values import dataclass
-from controlplane.client.request import Request
+from controlplane.client.request import KnownHeaders, Request
 
 __all__ = ["BY_FRONT_PROXY", "STANDARD_HEADERS", "FrontProxyAuthenticator", "IdentityHeaders"]
 
@@ -25,6 +25,8 @@ BY_FRONT_PROXY = "by-front-proxy"
 """Key of ``Request.values``: set where a front proxy, by its certificate, has said who makes the request."""
 
 Headers = CIMultiDict[str] | CIMultiDictProxy[str]
+
+_NOT_READ = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +68,14 @@ class FrontProxyAuthenticator:
             APIError: 401: the certificate is not a proxy's.
         """
         headers = request.headers
-        name = _first(headers, self._headers.username)
-        if not name:
+        user: UserInfo | None
+        if type(headers) is KnownHeaders:
+            user = headers.notes.get(self, _NOT_READ)
+            if user is _NOT_READ:
+                user = headers.notes[self] = self._user(headers)
+        else:
+            user = self._user(headers)
+        if user is None:
             return None
         leaf = await self._leaves.of(request)
         if leaf is None:
@@ -75,6 +83,13 @@ class FrontProxyAuthenticator:
         if self._allowed and leaf.meaning not in self._allowed:
             raise unauthorized() from BadCredentials(f"x509: subject with cn={leaf.meaning} is not in the allowed list")
         request.values[BY_FRONT_PROXY] = True
+        return user
+
+    def _user(self, headers: Headers) -> UserInfo | None:
+        """Who is named, by whomever."""
+        name = _first(headers, self._headers.username)
+        if not name:
+            return None
         return authenticated(
             UserInfo(
                 name=name,

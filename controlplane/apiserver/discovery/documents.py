@@ -6,7 +6,7 @@ Source: kubernetes/apiserver ``pkg/endpoints/discovery`` (legacy) and ``pkg/endp
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from controlplane.apimachinery.codec.json import dumps
@@ -16,13 +16,43 @@ from controlplane.apiserver.discovery.metrics import AGGREGATIONS
 from controlplane.apiserver.discovery.resources import legacy_entries, shown_subresources, shown_verbs
 from controlplane.apiserver.registry.table import ResourceTable, Served, ServedGroup, ServedVersion
 
-__all__ = ["Aggregated", "Documents", "api_versions", "group_document", "group_list", "resource_list"]
+__all__ = [
+    "Aggregated",
+    "Documents",
+    "EncodedGroups",
+    "api_versions",
+    "group_document",
+    "group_list",
+    "resource_list",
+]
+
+
+class EncodedGroups:
+    """Groups in the aggregated form, as JSON. Most are the same in one document after the other, whatever has changed
+    about the rest: they are encoded once. Those that are in no document any more are forgotten with the next."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Obj, bytes]] = {}
+
+    def of(self, groups: Sequence[Obj]) -> list[bytes]:
+        """Each group's JSON."""
+        encoded = []
+        for group in groups:
+            name = group["metadata"].get("name") or ""
+            known = self._known.get(name)
+            if known is None or known[0] is not group:
+                known = self._known[name] = group, dumps(group)
+            encoded.append(known[1])
+        if len(self._known) > len(encoded):
+            present = {group["metadata"].get("name") or "" for group in groups}
+            self._known = {name: known for name, known in self._known.items() if name in present}
+        return encoded
 
 
 class Aggregated:
     """An aggregated document and its ETag, which is equal on all servers that serve the same."""
 
-    def __init__(self, groups: list[Obj]) -> None:
+    def __init__(self, groups: list[Obj], encoded: EncodedGroups) -> None:
         self.value: Obj = {
             "kind": "APIGroupDiscoveryList",
             "apiVersion": "apidiscovery.k8s.io/v2",
@@ -30,15 +60,17 @@ class Aggregated:
             "items": groups,
         }
         AGGREGATIONS.inc()
-        self.body = dumps(self.value)
+        self.body = dumps({**self.value, "items": []}).removesuffix(b"]}") + b",".join(encoded.of(groups)) + b"]}"
         self.etag = f'"{hashlib.sha512(self.body).hexdigest().upper()}"'
 
 
 class Documents:
-    """All documents of ``table``. ``server_address``: host and port that clients are told in ``/api``."""
+    """All documents of ``table``. ``server_address``: host and port that clients are told in ``/api``; ``encoded``:
+    what was encoded for the table before."""
 
-    def __init__(self, table: ResourceTable, server_address: str) -> None:
+    def __init__(self, table: ResourceTable, server_address: str, encoded: EncodedGroups | None = None) -> None:
         self._table, self.server_address = table, server_address
+        self.encoded = encoded or EncodedGroups()
         self._groups: dict[str, Obj] = {}
         self._versions: dict[tuple[str, str], Obj] = {}
 
@@ -94,12 +126,12 @@ class Documents:
     @cached_property
     def aggregated_core(self) -> Aggregated:
         """``/api`` for clients that ask for one document."""
-        return Aggregated([group for group in self.described if not group["metadata"]])
+        return Aggregated([group for group in self.described if not group["metadata"]], EncodedGroups())
 
     @cached_property
     def aggregated_groups(self) -> Aggregated:
         """``/apis`` for clients that ask for one document."""
-        return Aggregated([group for group in self.described if group["metadata"]])
+        return Aggregated([group for group in self.described if group["metadata"]], self.encoded)
 
     def paths(self) -> list[str]:
         """All paths that have a document."""

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.status import APIError, unknown_resource
-from controlplane.apiserver.discovery.documents import Aggregated, Documents
-from controlplane.apiserver.discovery.merged_documents import MergedDocuments
+from controlplane.apiserver.discovery.documents import Aggregated, Documents, EncodedGroups
+from controlplane.apiserver.discovery.merged_documents import Known, MergedDocuments
 from controlplane.apiserver.discovery.metrics import NO_PEER_REQUESTS
 from controlplane.apiserver.registry.peers import FROM_PEER
 from controlplane.apiserver.registry.table import ResourceTable, TableHolder
@@ -42,13 +42,15 @@ class Discovery:
     def __init__(self, tables: TableHolder, server_address: Callable[[], str] = lambda: "") -> None:
         self._server_address = server_address
         self._tables = tables
+        self._encoded, self._known = EncodedGroups(), Known({}, EncodedGroups())
         self._outdate(tables.current)
         tables.subscribe(self._outdate)
 
     def _outdate(self, table: ResourceTable) -> None:
-        own = Documents(table, self._server_address())
-        self._own = _View(own)
-        self._shown = _View(MergedDocuments(own, table.elsewhere)) if table.elsewhere is not None else self._own
+        own = Documents(table, self._server_address(), self._encoded)
+        self._own = self._shown = _View(own)
+        if table.elsewhere is not None:
+            self._shown = _View(MergedDocuments(own, table.elsewhere, self._known))
 
     def handle(self, request: Request) -> Response | None:
         """Answer, or None if the path is not discovery's or nobody serves its group.

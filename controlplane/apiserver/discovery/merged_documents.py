@@ -10,28 +10,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apiserver.discovery.documents import (
     Aggregated,
     Documents,
+    EncodedGroups,
     api_versions,
     group_document,
     group_list,
     resource_list,
 )
-from controlplane.apiserver.discovery.merging import merged_groups
+from controlplane.apiserver.discovery.merging import MergedBefore, merged_groups
 from controlplane.apiserver.discovery.metrics import MERGED_HITS, MERGED_MISSES
 from controlplane.apiserver.registry.peers import Elsewhere
 
-__all__ = ["MergedDocuments"]
+__all__ = ["Known", "MergedDocuments"]
+
+
+class Known(NamedTuple):
+    """What one table's documents leave to the next's. ``merged``: see ``merged_groups``."""
+
+    merged: MergedBefore
+    encoded: EncodedGroups
 
 
 class MergedDocuments:
-    """As ``Documents``, of which ``own`` are this server's."""
+    """As ``Documents``, of which ``own`` are this server's. ``known``: what was merged for the table before, and what
+    was encoded of it."""
 
-    def __init__(self, own: Documents, elsewhere: Elsewhere) -> None:
+    def __init__(self, own: Documents, elsewhere: Elsewhere, known: Known | None = None) -> None:
         self._own, self._elsewhere = own, elsewhere
+        self._known = known or Known({}, EncodedGroups())
         self._versions: dict[tuple[str, str], Obj | None] = {}
         self._aggregated: Aggregated | None = None
 
@@ -67,13 +78,13 @@ class MergedDocuments:
     def aggregated_core(self) -> Aggregated:
         if not self._elsewhere.whole:
             return self._own.aggregated_core
-        return Aggregated([self._core] if self._core is not None else [])
+        return Aggregated([self._core] if self._core is not None else [], EncodedGroups())
 
     @property
     def aggregated_groups(self) -> Aggregated:
         if self._aggregated is None:
             MERGED_MISSES.inc()
-            self._aggregated = Aggregated(self._named)
+            self._aggregated = Aggregated(self._named, self._known.encoded)
         else:
             MERGED_HITS.inc()
         return self._aggregated
@@ -93,7 +104,7 @@ class MergedDocuments:
         own = sorted(self._own.described, key=lambda group: bool(group["metadata"]))  # the core group first, as peers'
         lists: dict[str, Sequence[Obj]] = {id_: server.groups for id_, server in self._elsewhere.servers.items()}
         lists[self._elsewhere.own_id] = own
-        merged = merged_groups([lists[id_] for id_ in sorted(lists)])
+        merged = merged_groups([lists[id_] for id_ in sorted(lists)], self._known.merged)
         return {group["metadata"].get("name") or "": group for group in merged}
 
     @property

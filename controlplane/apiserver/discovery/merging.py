@@ -10,28 +10,57 @@ and resources of three and more servers are ordered at once, as groups are there
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.discovery.consensus import consensus
 
-__all__ = ["merged_groups"]
+__all__ = ["MergedBefore", "merged_groups"]
 
 
-def merged_groups(lists: Sequence[Sequence[Obj]]) -> list[Obj]:
+MergedBefore = dict[str, tuple[list[Obj], Obj]]
+"""By name, the groups that were merged, and into what."""
+
+
+def merged_groups(lists: Sequence[Sequence[Obj]], before: MergedBefore | None = None) -> list[Obj]:
     """The groups of all servers. ``lists``: each server's, in the order of their ids; entries are not changed, and
-    those that all servers agree on are the first one's own."""
-    return _merged(lists, _group_name, _merged_group)
+    those that all servers agree on are the first one's own. ``before``: what was merged the last time, of which is kept
+    what is made of the very same entries; it is brought up to date."""
+    known: MergedBefore = {}
+
+    def join(name: str, several: list[Obj]) -> Obj:
+        found = before.get(name) if before is not None else None
+        if found is None or not _same(found[0], several):
+            found = several, _agreed(several) or _merged_group(several)
+        known[name] = found
+        return found[1]
+
+    by_name, order = _ordered(lists, _group_name)
+    merged = [join(name, by_name[name]) for name in order]
+    if before is not None:
+        before.clear()
+        before.update(known)
+    return merged
 
 
 def _merged(
     lists: Sequence[Sequence[Obj]], name_of: Callable[[Obj], str], join: Callable[[list[Obj]], Obj]
 ) -> list[Obj]:
+    by_name, order = _ordered(lists, name_of)
+    return [_agreed(by_name[name]) or join(by_name[name]) for name in order]
+
+
+def _ordered(lists: Sequence[Sequence[Obj]], name_of: Callable[[Obj], str]) -> tuple[dict[str, list[Obj]], list[str]]:
+    """All entries by name, and the names in the order on which the lists agree."""
     by_name: dict[str, list[Obj]] = {}
     for entries in lists:
         for entry in entries:
             by_name.setdefault(name_of(entry), []).append(entry)
-    order = consensus([[name_of(entry) for entry in entries] for entries in lists])
-    return [_agreed(by_name[name]) or join(by_name[name]) for name in order]
+    return by_name, consensus([[name_of(entry) for entry in entries] for entries in lists])
+
+
+def _same(some: list[Obj], others: list[Obj]) -> bool:
+    return len(some) == len(others) and all(map(is_, some, others))
 
 
 def _agreed(several: list[Obj]) -> Obj | None:

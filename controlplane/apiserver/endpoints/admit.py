@@ -40,23 +40,18 @@ class Admission:
     async def mutate(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
         """Run the mutating phase on a new object, and then the guard of its kind. If the phase leaves unusable managed
         fields, those from before are put back, with a warning."""
-        if self._services.admission.mutates(operation, *self._place):
-            await self._mutate(operation, obj, old)
-        target = self._target
-        guard = self._services.guards.get(target.served.gr)
-        if guard is not None and target.subresource is None:
-            await guard(self._attributes(operation, obj, old), target.name)
-
-    async def _mutate(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
-        before = metadata(obj).get("managedFields")
-        await self._services.admission.mutate(self._attributes(operation, obj, old))
-        after = metadata(obj).get("managedFields")
-        if after is before:
-            return
-        problem = problem_of(after)
-        if problem:
-            set_field(obj, "managedFields", before)
-            self._request.warnings.append(_SPOILT.format(problem))
+        services, target = self._services, self._target
+        if services.admission.mutates(operation, *self._place):
+            before = obj["metadata"].get("managedFields")
+            await services.admission.mutate(self._attributes(operation, obj, old))
+            after = metadata(obj).get("managedFields")
+            if after is not before and (problem := problem_of(after)):
+                set_field(obj, "managedFields", before)
+                self._request.warnings.append(_SPOILT.format(problem))
+        if services.guards and target.subresource is None:
+            guard = services.guards.get(target.served.gr)
+            if guard is not None:
+                await guard(self._attributes(operation, obj, old), target.name)
 
     def validate_create(self) -> Callable[[Obj], Awaitable[None]] | None:
         """The validating phase of a create, or None if nobody looks."""
@@ -111,17 +106,15 @@ class Admission:
         return validate
 
     def _attributes(self, operation: Operation, obj: Obj | None, old: Obj | None) -> Attributes:
-        target, request = self._target, self._request
-        served, name = target.served, target.name
+        request, options = self._request, self._options
+        served, _, namespace, name, subresource = self._target
         if not name and obj is not None:
             name = obj["metadata"].get("name") or ""
-        namespace = target.namespace
         if not namespace and served.gr == ("", "namespaces"):
             namespace = name
-        options = self._options
-        if operation is Operation.CREATE and options.get("kind") != "CreateOptions":
+        if operation is Operation.CREATE and options["kind"] != "CreateOptions":
             options = {**options, "kind": "CreateOptions"}  # an update or an apply that creates
-        other = target.subresource.kind if target.subresource is not None else None
+        other = subresource.kind if subresource is not None else None
         return Attributes(
             operation=operation,
             kind=served.gvk if other is None else other.storage_gvk,

@@ -8,14 +8,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
+from controlplane.apimachinery.codec.json import MalformedJSON, dumps_sorted, loads, loads_unbounded
 from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.codec.json_text import well_formed
 from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, SpelledFloat, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
+from controlplane.apimachinery.schema.strict import in_order_of_keys, strict_problems
 from controlplane.apimachinery.status import APIError, bad_request, invalid, request_entity_too_large
 from controlplane.apimachinery.validation import field
 from controlplane.apiserver.endpoints.body_summary import body_summary
@@ -23,16 +25,19 @@ from controlplane.apiserver.endpoints.options import delete_options_from_body, d
 from controlplane.apiserver.endpoints.protobuf_body import json_of_protobuf, options_of_protobuf
 from controlplane.apiserver.registry.deletion import DeleteRequest
 from controlplane.apiserver.registry.table import Served
+from controlplane.base.aside import aside, is_long, note_size
 from controlplane.client.negotiation import JSON, body_type, is_protobuf
 from controlplane.client.request import BodyTooLarge, Request
 
 __all__ = [
+    "LARGE_BYTES",
     "Document",
     "check_body_type",
     "decode_applied",
     "decode_in_steps",
     "decode_object",
     "decode_patched",
+    "parse",
     "read_body",
     "read_delete_options",
     "read_document",
@@ -49,24 +54,33 @@ _CORE_KINDS = frozenset({"ConfigMap", "Event", "Namespace", "ResourceQuota", "Se
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 """Into what Go reads kind and version, as it prints it."""
 
-_LONG_BYTES = 16 * 1024
+LARGE_BYTES = 16 * 1024
 """Longer bodies are parsed, searched for repeated keys and decoded in steps of their own: for a definition of 500 KB
 each is up to 9 ms on a machine 3.5 times slower than that of the targets, where all at once were 30."""
+
+_REPEATED_KEYS = "yaml: unmarshal errors:\n  "
 
 Warn = Callable[[str], None]
 
 
 class Document(NamedTuple):
-    """A body as JSON, and what a strict reader finds wrong with it that the JSON no longer shows."""
+    """A body as JSON, and what a strict reader finds wrong with it that the JSON no longer shows. ``given``: the body,
+    if it was YAML."""
 
     json: bytes
     problems: tuple[str, ...]
+    given: bytes = b""
+
+    @property
+    def shown(self) -> bytes:
+        """What errors show of it."""
+        return self.given or self.json
 
 
 def check_body_type(request: Request) -> None:
     """Raises APIError 415: the body is of a type that objects are not read from."""
     content_type = request.headers.get("Content-Type")
-    if not is_protobuf(content_type):
+    if content_type != JSON and not is_protobuf(content_type):
         body_type(content_type)
 
 
@@ -77,9 +91,11 @@ async def read_body(request: Request) -> bytes:
         APIError: 413.
     """
     try:
-        return await request.body()
+        raw = await request.body()
     except BodyTooLarge as error:
         raise request_entity_too_large(str(error)) from error
+    note_size(len(raw))
+    return raw
 
 
 async def read_document(request: Request, served: Served) -> Document:
@@ -91,16 +107,27 @@ async def read_document(request: Request, served: Served) -> Document:
     """
     if is_protobuf(request.headers.get("Content-Type")):
         return Document(await json_of_protobuf(await read_body(request), served), ())
-    return await _read_text(request)
+    try:
+        return await _read_text(request)
+    except MalformedJSON as error:
+        raise _unreadable(served, await read_body(request), str(error)) from error
 
 
 async def _read_text(request: Request) -> Document:
     media_type = body_type(request.headers.get("Content-Type"))
     raw = await read_body(request)
-    if media_type == JSON or _is_json(raw):
+    if media_type == JSON:
         return Document(raw, ())
+    if await aside(lambda: _is_json(raw)) if is_long() else _is_json(raw):
+        return Document(raw, (), raw)
     value, repeated = await _parse_yaml(raw)
-    return Document(dumps(value), tuple(repeated))
+    # keys in order, which is the one in which unknown fields are told of
+    return Document(dumps_sorted(value), (_as_one(repeated),) if repeated else (), raw)
+
+
+def _as_one(repeated: list[str]) -> str:
+    """Repeated keys of YAML, which are one problem, but a warning each."""
+    return _REPEATED_KEYS + "\n  ".join(repeated)
 
 
 async def read_yaml(request: Request, *, prefix: str) -> tuple[Any, list[str]]:
@@ -110,35 +137,49 @@ async def read_yaml(request: Request, *, prefix: str) -> tuple[Any, list[str]]:
         APIError: 400, 413.
     """
     raw = await read_body(request)
+    with suppress(MalformedJSON):
+        value, repeated = await parse(raw)
+        if not repeated:
+            return value, []
     try:
-        value, repeated = merge_duplicates(raw, loads(raw))
-    except MalformedJSON:
-        return await _parse_yaml(raw, prefix)
-    return await _parse_yaml(raw, prefix) if repeated else (value, [])
-
-
-async def _parse_yaml(raw: bytes, prefix: str = "") -> tuple[Any, list[str]]:
-    """Parse YAML, in a thread if it is long. Raises APIError 400."""
-    from controlplane.apimachinery.codec import yaml  # late, as in client.encoding
-
-    try:
-        if len(raw) > _YAML_ON_LOOP_BYTES:
-            return await asyncio.to_thread(yaml.loads_strict, raw)
-        return yaml.loads_strict(raw)
+        return await _parse_yaml(raw)
     except MalformedJSON as error:
         raise bad_request(f"{prefix}error converting YAML to JSON: {error}") from error
+
+
+async def parse(raw: bytes) -> tuple[Any, list[str]]:
+    """A JSON text as a value, and its repeated keys. Raises MalformedJSON."""
+    if is_long():
+        return await aside(lambda: merge_duplicates(raw, loads(raw)))
+    return merge_duplicates(raw, loads(raw))
+
+
+async def _parse_yaml(raw: bytes) -> tuple[Any, list[str]]:
+    """Parse YAML, in a thread if it is long. Raises MalformedJSON."""
+    from controlplane.apimachinery.codec import yaml  # late, as in client.encoding
+
+    if len(raw) > _YAML_ON_LOOP_BYTES:
+        return await asyncio.to_thread(yaml.loads_strict, raw)
+    return yaml.loads_strict(raw)
 
 
 async def read_object(request: Request, served: Served, directive: str) -> Obj:
     """The body as a new object of the served kind; ``directive`` is the fieldValidation. Raises as ``read_document``
     and ``decode_object``."""
-    return await decode_in_steps(await read_document(request, served), served, directive, request.warnings.append)
+    warn = request.warnings.append
+    if request.headers.get("Content-Type") == JSON:
+        raw = await read_body(request)
+        if len(raw) < LARGE_BYTES:
+            return decode_object(Document(raw, ()), served, directive, warn)
+    return await decode_in_steps(await read_document(request, served), served, directive, warn)
 
 
 async def decode_in_steps(document: Document, served: Served, directive: str, warn: Warn) -> Obj:
     """``decode_object`` that lets others run between the steps of a long body."""
-    if len(document.json) < _LONG_BYTES:
+    if len(document.json) < LARGE_BYTES:
         return decode_object(document, served, directive, warn)
+    if is_long():
+        return await aside(lambda: decode_object(document, served, directive, warn))
     value = _parse(document, served)
     await asyncio.sleep(0)
     merged = _merge(document, served, value)
@@ -159,32 +200,36 @@ def decode_object(document: Document, served: Served, directive: str, warn: Warn
 
 def _parse(document: Document, served: Served) -> Any:
     try:
-        return loads(document.json)
+        return loads_unbounded(document.json)  # to look for repeated keys it is written again
     except MalformedJSON as error:
-        raise _unrecognized(served, document.json, str(error)) from error
+        raise _unrecognized(served, document.shown, str(error)) from error
 
 
 def _merge(document: Document, served: Served, value: Any) -> tuple[Any, list[str]]:
     try:
         return merge_duplicates(document.json, value)
     except MalformedJSON as error:  # nested too deep
-        raise _unrecognized(served, document.json, str(error)) from error
+        raise _unrecognized(served, document.shown, str(error)) from error
 
 
 def _take(document: Document, served: Served, merged: tuple[Any, list[str]], directive: str, warn: Warn) -> Obj:
     """The object of a parsed body. ``merged``: its value, and the keys that were repeated. Raises APIError."""
-    raw = document.json
     value, problems = merged
-    if value is None and served.resource.native:
-        value = {}
-    why = _untyped(value)
-    if why:
-        raise _unrecognized(served, raw, why)
-    _check_kind(value, served, raw)
+    if not _is_due(value, served):
+        if value is None and served.resource.native:
+            value = {}
+        why = _untyped(value)
+        if why:
+            raise _unrecognized(served, document.shown, why)
+        _check_kind(value, served, document.shown)
     try:
-        problems = [*document.problems, *problems, *_decode(value, served)]
+        unknown = _decode(value, served)
     except DecodeError as error:
-        raise bad_request(cannot_be_handled(served.gvk, _as_spelled(error, raw, served))) from error
+        raise bad_request(cannot_be_handled(served.gvk, _as_spelled(error, document.json, served))) from error
+    if problems and served.resource.native and directive != "Ignore":
+        problems = strict_problems(document.json, served.version.schema)
+    else:
+        problems = [*document.problems, *problems, *unknown]
     if problems and directive == "Strict":
         raise bad_request(cannot_be_handled(served.gvk, strict_error(problems)))
     if directive == "Warn":
@@ -196,10 +241,17 @@ def _take(document: Document, served: Served, merged: tuple[Any, list[str]], dir
 
 
 def decode_patched(
-    obj: Obj, served: Served, problems: Sequence[str], directive: str, warn: Warn, *, shown: Callable[[], str]
+    obj: Obj,
+    served: Served,
+    problems: Sequence[str],
+    directive: str,
+    warn: Warn,
+    *,
+    shown: Callable[[], str],
+    converted: bool = False,
 ) -> Obj:
     """Decode what a patch has made of an object, in place; ``problems`` are those of the patch itself, ``shown`` is
-    what an error shows.
+    what an error shows. ``converted``: it was applied to values, not to a text, and errors have the words of that.
 
     Raises:
         APIError: 422 at ``patch``.
@@ -211,9 +263,12 @@ def decode_patched(
     except APIError as error:
         raise _invalid_patch(shown(), error.message) from error
     try:
-        problems = [*problems, *_decode(obj, served)]
+        unknown = _decode(obj, served)
     except DecodeError as error:
-        raise _invalid_patch(shown(), str(error)) from error
+        raise _invalid_patch(shown(), error.converted if converted else str(error)) from error
+    if served.resource.native:
+        unknown = sorted(unknown) if converted else in_order_of_keys(unknown)
+    problems = [*problems, *unknown]
     if problems and directive == "Strict":
         raise _invalid_patch(shown(), strict_error(problems))
     if directive == "Warn":
@@ -245,7 +300,10 @@ async def read_delete_options(request: Request) -> DeleteRequest:
         return delete_options_from_query(request.query)
     if is_protobuf(request.headers.get("Content-Type")):
         return delete_options_from_body(options_of_protobuf(raw))
-    document = await _read_text(request)
+    try:
+        document = await _read_text(request)
+    except MalformedJSON as error:
+        raise bad_request(str(error)) from error
     try:
         value = loads(document.json)
     except MalformedJSON as error:
@@ -258,12 +316,11 @@ async def read_delete_options(request: Request) -> DeleteRequest:
 
 
 def _is_json(raw: bytes) -> bool:
-    """Whether a body that may be YAML is JSON, which is a part of YAML and read a hundred times faster."""
+    """Whether a body that may be YAML is JSON without repeated keys, which is read a hundred times faster."""
     try:
-        loads(raw)
+        return not merge_duplicates(raw, loads(raw))[1]
     except MalformedJSON:
         return False
-    return True
 
 
 def _decode(value: Obj, served: Served) -> list[str]:
@@ -288,6 +345,13 @@ def _as_spelled(error: DecodeError, raw: bytes, served: Served) -> str:
     except ValueError:  # of more digits than Python takes for an integer
         pass
     return str(error)
+
+
+def _is_due(value: Any, served: Served) -> bool:
+    """Whether a value says that it is of the served kind, as nearly all do: then there is nothing to find out."""
+    return (
+        type(value) is dict and value.get("kind") == served.gvk.kind and value.get("apiVersion") == served.api_version
+    )
 
 
 def _untyped(value: Any) -> str:
@@ -371,14 +435,17 @@ def _wrong_custom_kind(value: Obj, served: Served) -> APIError:
 
 
 def _set_type(value: Obj, served: Served) -> None:
-    value["kind"], value["apiVersion"] = served.gvk.kind, served.gvk.api_version
+    value["kind"], value["apiVersion"] = served.gvk.kind, served.api_version
     if value.get("metadata") is None:
         value["metadata"] = {}
 
 
 def _warn_all(problems: Sequence[str], warn: Warn) -> None:
     for problem in problems:
-        warn(problem)
+        for line in (
+            problem.removeprefix(_REPEATED_KEYS).split("\n  ") if problem.startswith(_REPEATED_KEYS) else [problem]
+        ):
+            warn(line)
 
 
 def _invalid_patch(shown: str, why: str) -> APIError:

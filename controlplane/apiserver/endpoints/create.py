@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from controlplane.apimachinery.meta import metadata
+import asyncio
+
 from controlplane.apiserver.admission.api import Operation
 from controlplane.apiserver.endpoints.admit import Admission
-from controlplane.apiserver.endpoints.body import check_body_type, read_body, read_object
+from controlplane.apiserver.endpoints.body import LARGE_BYTES, check_body_type, read_body, read_object
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
+from controlplane.apiserver.endpoints.readiness import make_ready
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
@@ -17,7 +19,6 @@ from controlplane.apiserver.registry.metadata import deduplicate_owners, ensure_
 from controlplane.apiserver.registry.remote_forms import with_forms
 from controlplane.client.negotiation import Answer
 from controlplane.client.request import Request, Response
-from controlplane.storage.cache.slices import Slices
 
 __all__ = ["create"]
 
@@ -28,15 +29,17 @@ async def create(services: Services, request: Request, target: Target, answer: A
     Raises:
         APIError: a body that cannot be read or is another kind, bad options, and all that the registry refuses.
     """
-    slices = Slices()
     check_body_type(request)
-    await read_body(request)  # too long before badly asked for
+    raw = await read_body(request)  # too long before badly asked for
+    is_large = len(raw) >= LARGE_BYTES
     options = write_options(request.query, "CreateOptions")
     served = target.served
+    if served.resource.strategy.load is not None:
+        await make_ready(services, served, raw)
     obj = await read_object(request, served, options.field_validation)
-    if slices.due():  # a large object: decoding it was a slice of its own, and so is its validation
-        await slices.rest()
-    meta = metadata(obj)
+    if is_large:  # decoding it was a slice of its own, and so is its validation
+        await asyncio.sleep(0)
+    meta = obj["metadata"]
     wipe_system_fields(meta)
     ensure_namespace(meta, target.namespace)
     warn = request.warnings.append
@@ -44,11 +47,13 @@ async def create(services: Services, request: Request, target: Target, answer: A
     admission = Admission(services, request, target, options.to_obj("CreateOptions"), dry_run=options.dry_run)
     fields = field_manager(served, target.subresource, services.registry.now)
     manager = manager_name(options, request)
-    await with_forms(served.resource, lambda: fields.update(None, obj, manager))
-    if slices.due():
-        await slices.rest()
+    if is_large or served.resource.fetch_form is not None:
+        await with_forms(served.resource, lambda: fields.update(None, obj, manager))
+        await asyncio.sleep(0)
+    else:
+        fields.update(None, obj, manager)
     await admission.mutate(Operation.CREATE, obj, None)
-    deduplicate_owners(metadata(obj), warn, after_admission=True)
+    deduplicate_owners(obj["metadata"], warn, after_admission=True)
     record_user = served.resource.strategy.record_user
     if record_user is not None:
         record_user(obj, request.user)

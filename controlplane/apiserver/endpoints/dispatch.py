@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.resource import Projection
@@ -34,6 +35,7 @@ from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source
 from controlplane.apiserver.registry.table import TableHolder
+from controlplane.base.aside import release
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
 from controlplane.client.negotiation import (
@@ -70,6 +72,21 @@ _NOT_HERE = frozenset({404, 405})
 WRITE_SECONDS = 34.0
 """How long one write may take, whatever the request's own deadline; upstream's number, so chosen that it is told from
 all the others."""
+
+
+_REMEMBERED_WAYS = 4096
+_REMEMBERED_CHARACTERS = 512
+"""Of a path; at most some 4 MB are kept, and only what was found."""
+
+
+class _Way(NamedTuple):
+    """What is to be done for a method, verb and path. ``form``: what the target can be answered with; ``bounded``: it
+    may take no longer than one write."""
+
+    target: Target
+    verb: Verb
+    form: Form
+    bounded: bool
 
 
 class APIEndpoints:
@@ -122,41 +139,27 @@ class APIEndpoints:
             APIError.
         """
         info = request.info
-        remote = self._remote(info)
-        if remote is None and self._sources and not self.serves(info):
-            elsewhere = self._services.tables.current.elsewhere
-            if elsewhere is not None and elsewhere.serves(info):  # a peer looks at the store itself
-                answer = await elsewhere.answer(request)
-                if answer is not None:
-                    return answer
-            await self._catch_up(request)
-            remote = self._remote(info)
-        if remote is not None:
-            return await remote.handle(request)
-        try:
-            target = find_target(self._services.tables, info, request.method)
-        except APIError as error:
-            answer = await self._answered_elsewhere(request) if error.code in _NOT_HERE else None
-            if answer is None:
-                raise
-            return answer
-        if target is None:
-            return await self._answered_elsewhere(request) or _page_not_found()
-        verb = info.verb
-        if verb == "patch":
+        way: _Way | None = self._services.tables.current.memo.get((request.method, info.verb, info.path))
+        if way is None:
+            found = await self._find(request)
+            if isinstance(found, Response):
+                return found
+            way = found
+        target = way.target
+        if info.verb == "patch":
             patch_type(request.headers.get("Content-Type"), native=target.served.resource.native)
-        agreed = negotiate(request.headers.get("Accept"), _form(target, verb))
+        agreed = negotiate(request.headers.get("Accept"), way.form)
         if target.served.version.deprecation_warning:
             request.warnings.append(target.served.version.deprecation_warning)
-        handler = _handler(target, verb)
-        if verb not in _BOUNDED_VERBS:
-            return await handler(self._services, request, target, agreed)
+        if not way.bounded:
+            return await way.verb(self._services, request, target, agreed)
         running = self._writes.enter(asyncio.current_task())
         try:
-            response = await handler(self._services, request, target, agreed)
-            settles = self._settles.get(target.served.gr)
-            if settles is not None:
-                await settles.settled()  # what the answer shows is older, what comes after it is not
+            response = await way.verb(self._services, request, target, agreed)
+            if self._settles:
+                settles = self._settles.get(target.served.gr)
+                if settles is not None:
+                    await settles.settled()  # what the answer shows is older, what comes after it is not
             return response
         except asyncio.CancelledError:
             if running.was_cause():
@@ -164,11 +167,48 @@ class APIEndpoints:
             raise
         finally:
             self._writes.leave(running)
+            release()
+
+    async def _find(self, request: Request) -> _Way | Response:
+        """The way of a request that is answered here, or somebody else's answer; kept with the table if it was found.
+
+        Raises:
+            APIError.
+        """
+        info, tables = request.info, self._services.tables
+        remote = self._remote(info)
+        if remote is None and self._sources and not self.serves(info):
+            elsewhere = tables.current.elsewhere
+            if elsewhere is not None and elsewhere.serves(info):  # a peer looks at the store itself
+                answering = elsewhere.answer(request)
+                if answering is not None:
+                    return await answering
+            await self._catch_up(request)
+            remote = self._remote(info)
+        if remote is not None:
+            return await remote.handle(request)
+        try:
+            target = find_target(tables, info, request.method)
+        except APIError as error:
+            answer = await self._answered_elsewhere(request) if error.code in _NOT_HERE else None
+            if answer is None:
+                raise
+            return answer
+        if target is None:
+            return await self._answered_elsewhere(request) or _page_not_found()
+        way = _Way(target, _handler(target, info.verb), _form(target, info.verb), info.verb in _BOUNDED_VERBS)
+        if len(info.path) <= _REMEMBERED_CHARACTERS:
+            memo = tables.current.memo
+            if len(memo) >= _REMEMBERED_WAYS:
+                memo.clear()
+            memo[request.method, info.verb, info.path] = way
+        return way
 
     async def _answered_elsewhere(self, request: Request) -> Response | None:
         """The answer of another server to what cannot be served here; None if there is no such server."""
         elsewhere = self._services.tables.current.elsewhere
-        return await elsewhere.answer(request) if elsewhere is not None else None
+        answering = elsewhere.answer(request) if elsewhere is not None else None
+        return await answering if answering is not None else None
 
     async def _catch_up(self, request: Request) -> None:
         """Before a resource is said to be unknown: nobody may have accepted it before the request came.

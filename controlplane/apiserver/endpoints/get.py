@@ -8,6 +8,7 @@ from controlplane.apiserver.endpoints.respond import respond_bytes, respond_entr
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.translate import translate
+from controlplane.base.aside import LONG_BYTES
 from controlplane.client.negotiation import PROTOBUF, Answer
 from controlplane.client.request import Request, Response
 from controlplane.storage.api import CONSISTENT, Freshness
@@ -30,7 +31,7 @@ async def get(services: Services, request: Request, target: Target, answer: Answ
         raise translate(error, served.gr, target.name, "get") from error
     if answer.media_type != PROTOBUF:
         ready = served.storage.served_nowait(entry, served.version.name)
-        if ready is not None:
+        if ready is not None and (answer.plain or len(ready) < LONG_BYTES):
             return respond_bytes(services, request, served, ready, answer)
     return await respond_entry(services, request, served, entry, answer)
 

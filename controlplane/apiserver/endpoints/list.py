@@ -7,7 +7,8 @@ with exactly these, leaving them out is a slice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from functools import partial
 
 from controlplane.apimachinery.codec.json import dumps, loads
 from controlplane.apimachinery.identity import Obj
@@ -16,16 +17,18 @@ from controlplane.apiserver.endpoints.continue_token import LATEST, Continue, de
 from controlplane.apiserver.endpoints.continue_token import encode as encode_token
 from controlplane.apiserver.endpoints.options import ListOptions, list_options
 from controlplane.apiserver.endpoints.protobuf import protobuf_form
-from controlplane.apiserver.endpoints.representation import represent_list
+from controlplane.apiserver.endpoints.representation import ListForm, represent_list
 from controlplane.apiserver.endpoints.selection import namespace_of, next_token, page_of, predicate_of
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import CONTINUE_EXPIRED, translate
+from controlplane.base.aside import aside, free, is_long, note_size, release
 from controlplane.client.encoding import encode, wants_pretty
-from controlplane.client.negotiation import PROTOBUF, Answer
+from controlplane.client.negotiation import JSON, PROTOBUF, Answer
 from controlplane.client.request import Request, Response
 from controlplane.storage.api import ListResult
+from controlplane.storage.cache.slices import Slices
 from controlplane.storage.errors import Compacted, StorageError
 
 __all__ = ["list_objects", "respond_list"]
@@ -35,7 +38,9 @@ _BATCH_OBJECTS = 256
 _STRETCH_OBJECTS = 1024
 """Joined before other work gets its turn: at a microsecond each, a millisecond."""
 _DECODED_STRETCH_OBJECTS = 128
-"""The same where each object is decoded for a table: some ten microseconds each."""
+"""Read from the store at once where each object is decoded."""
+_ENCODED_AT_ONCE_OBJECTS = 100
+"""So many are encoded on the loop where a list is encoded as a whole: indented, or in YAML (a millisecond each)."""
 
 
 async def list_objects(services: Services, request: Request, target: Target, answer: Answer) -> Response:
@@ -73,14 +78,19 @@ async def respond_list(
         return Response(200, await _join(target.served, meta, result))
     if answer.media_type == PROTOBUF and answer.conversion is None:
         return Response(200, await _join_protobuf(target.served, meta, result), content_type=PROTOBUF)
-    objects = await _decoded(target.served, result)
     if answer.conversion is not None:
-        value = represent_list(request, target.served, answer.conversion, services.registry.clock).list_of(
-            meta, objects
-        )
+        form = represent_list(request, target.served, answer.conversion, services.registry.clock)
     else:
-        value = _list_object(target.served, meta, objects)
-    return Response(200, encode(request, value, answer), content_type=answer.media_type)
+        form = _Whole(target.served)
+    if answer.media_type == JSON and not answer.pretty and not wants_pretty(request):
+        return Response(200, await _joined_forms(target.served, form, meta, result))
+    items = [item async for item in _items(target.served, form, result)]
+    if len(items) < _ENCODED_AT_ONCE_OBJECTS:
+        body = encode(request, form.list_of(meta, items), answer)
+    else:
+        body = await aside(lambda: encode(request, form.list_of(meta, items), answer))
+        free(items)
+    return Response(200, body, content_type=answer.media_type)
 
 
 def _list_meta(target: Target, result: ListResult, *, counted: bool, plain: bool) -> Obj:
@@ -146,27 +156,54 @@ def _without_type(item: bytes, type_head: bytes) -> bytes:
     return dumps({name: value for name, value in obj.items() if name not in ("kind", "apiVersion")})[1:]
 
 
-async def _decoded(served: Served, result: ListResult) -> list[Obj]:
-    objects: list[Obj] = []
+async def _joined_forms(served: Served, form: ListForm, meta: Obj, result: ListResult) -> Sequence[bytes]:
+    """The list in pieces, each object encoded by itself in a form of its own."""
+    pieces = [dumps(form.list_of(meta, [])).removesuffix(b"]}")]
+    batch: list[bytes] = []
+    async for item in _items(served, form, result):
+        batch.append(dumps(item))
+        if len(batch) == _BATCH_OBJECTS:
+            pieces.append(b",".join(batch))
+            batch = [b""]  # the separator before the next piece
+    pieces += (b",".join(batch), b"]}")
+    return pieces
+
+
+async def _items(served: Served, form: ListForm, result: ListResult) -> AsyncGenerator[Obj, None]:
+    """The objects of a list in a form, in slices."""
+    slices = Slices()
     for start in range(0, len(result.entries), _DECODED_STRETCH_OBJECTS):
-        if start:
-            await asyncio.sleep(0)
         batch = result.entries[start : start + _DECODED_STRETCH_OBJECTS]
-        objects.extend(map(loads, await served.storage.served(batch, served.version.name)))
-    return objects
+        for item in await served.storage.served(batch, served.version.name):
+            note_size(len(item))
+            obj = await aside(partial(loads, item)) if is_long() else loads(item)
+            formed = form.item(obj)
+            del obj
+            release()
+            yield formed
+            if slices.due():
+                await slices.rest()
 
 
-def _list_object(served: Served, meta: Obj, objects: list[Obj]) -> Obj:
-    if served.resource.native:
-        for obj in objects:
+class _Whole:
+    """A ``ListForm``: the objects as they are."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+
+    def item(self, obj: Obj) -> Obj:
+        if self._served.resource.native:
             obj.pop("kind", None)
             obj.pop("apiVersion", None)
-    return {
-        "kind": served.resource.list_kind,
-        "apiVersion": served.gvk.api_version,
-        "metadata": meta,
-        "items": objects,
-    }
+        return obj
+
+    def list_of(self, meta: Obj, items: list[Obj]) -> Obj:
+        return {
+            "kind": self._served.resource.list_kind,
+            "apiVersion": self._served.gvk.api_version,
+            "metadata": meta,
+            "items": items,
+        }
 
 
 def _expired(options: ListOptions, error: Compacted, target: Target) -> APIError:

@@ -50,14 +50,8 @@ class WriteOptions:
     force: bool | None = None
 
     def to_obj(self, kind: str) -> Obj:
-        """The options as admission plugins see them."""
-        obj: Obj = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
-        if self.dry_run:
-            obj["dryRun"] = ["All"]
-        if self.field_manager:
-            obj["fieldManager"] = self.field_manager
-        obj["fieldValidation"] = self.field_validation
-        return obj
+        """The options as admission plugins see them; not to be changed."""
+        return _DEFAULT_OBJS[kind] if self is _DEFAULT_WRITE else _write_obj(self, kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +72,19 @@ class ListOptions:
 
 _DEFAULT_WRITE = WriteOptions()
 _DEFAULT_LIST = ListOptions()
+
+
+def _write_obj(options: WriteOptions, kind: str) -> Obj:
+    obj: Obj = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    if options.dry_run:
+        obj["dryRun"] = ["All"]
+    if options.field_manager:
+        obj["fieldManager"] = options.field_manager
+    obj["fieldValidation"] = options.field_validation
+    return obj
+
+
+_DEFAULT_OBJS = {kind: _write_obj(_DEFAULT_WRITE, kind) for kind in ("CreateOptions", "UpdateOptions")}
 
 
 def parse_bool(text: str) -> bool:

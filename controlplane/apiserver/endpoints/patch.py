@@ -22,6 +22,7 @@ from controlplane.apiserver.endpoints.changes.document import json_patch, merge_
 from controlplane.apiserver.endpoints.changes.strategic import strategic_merge_patch
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
+from controlplane.apiserver.endpoints.readiness import make_ready
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
@@ -63,7 +64,9 @@ async def patch(services: Services, request: Request, target: Target, answer: An
     kind = patch_type(request.headers.get("Content-Type"), native=served.resource.native)
     is_apply = kind == APPLY_PATCH
     may_create = is_apply and not target.subresource
-    await read_body(request)  # too long before badly asked for
+    raw = await read_body(request)  # too long before badly asked for
+    if served.resource.strategy.load is not None:
+        await make_ready(services, served, raw)
     options = write_options(request.query, "PatchOptions", apply=is_apply)
     warn = _once(request.warnings)
     edit = Edit(

@@ -44,8 +44,11 @@ DEFAULT_COLUMNS = (
 class ListForm(Protocol):
     """A form of a whole list: what kind it is, and what each object becomes in it."""
 
-    def list_of(self, meta: Obj, objects: list[Obj]) -> Obj:
-        """The list, from its metadata and the objects (which it may take apart)."""
+    def item(self, obj: Obj) -> Obj:
+        """What an object, which may be taken apart for it, becomes in the list."""
+
+    def list_of(self, meta: Obj, items: list[Obj]) -> Obj:
+        """The list, from its metadata and its items, which are its last field."""
 
 
 class JSONLines:
@@ -85,7 +88,7 @@ class MetadataForm(JSONLines):
         self.version, self._api_version = version, f"meta.k8s.io/{meta_version}"
         self.signature = f"{version};metadata;{meta_version}"
 
-    def convert(self, obj: Obj) -> Obj:
+    def item(self, obj: Obj) -> Obj:
         return self.of(metadata(obj))
 
     def of(self, meta: Obj) -> Obj:
@@ -94,12 +97,12 @@ class MetadataForm(JSONLines):
     def encode(self, kept: bytes, *, first: bool = False) -> bytes:
         return dumps(self.of(decode_metadata(kept)))
 
-    def list_of(self, meta: Obj, objects: list[Obj]) -> Obj:
+    def list_of(self, meta: Obj, items: list[Obj]) -> Obj:
         return {
             "kind": "PartialObjectMetadataList",
             "apiVersion": self._api_version,
             "metadata": meta,
-            "items": [self.convert(obj) for obj in objects],
+            "items": items,
         }
 
 
@@ -140,27 +143,28 @@ class TableForm(JSONLines):
         obj = loads(kept)
         revision = metadata(obj).get("resourceVersion")
         meta: Obj = {"resourceVersion": revision} if revision else {}
-        return dumps(self._table(meta, [obj], headed=first))
+        return dumps(self._table(meta, [self.item(obj)], headed=first))
 
-    def list_of(self, meta: Obj, objects: list[Obj]) -> Obj:
-        return self._table(meta, objects, headed=True)
-
-    def _table(self, meta: Obj, objects: list[Obj], *, headed: bool) -> Obj:
+    def item(self, obj: Obj) -> Obj:
         now = datetime.fromtimestamp(self._clock.now(), UTC)
+        return {"cells": [column.value(obj, now) for column in self._columns], "object": self._object(obj)}
+
+    def list_of(self, meta: Obj, items: list[Obj]) -> Obj:
+        return self._table(meta, items, headed=True)
+
+    def _table(self, meta: Obj, rows: list[Obj], *, headed: bool) -> Obj:
         return {
             "kind": "Table",
             "apiVersion": self._api_version,
             "metadata": meta,
             "columnDefinitions": [_definition(column) for column in self._columns] if headed else None,
-            "rows": [
-                {"cells": [c.value(obj, now) for c in self._columns], "object": self._object(obj)} for obj in objects
-            ],
+            "rows": rows,
         }
 
     def _object(self, obj: Obj) -> Obj | None:
         if self._include == "None":
             return None
-        return obj if self._include == "Object" else self._metadata.convert(obj)
+        return obj if self._include == "Object" else self._metadata.item(obj)
 
 
 def _definition(column: Column) -> dict[str, Any]:

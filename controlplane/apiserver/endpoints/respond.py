@@ -12,6 +12,7 @@ from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.registry.settings import Written
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import translate
+from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.client.encoding import encode, wants_pretty
 from controlplane.client.negotiation import PROTOBUF, Answer
 from controlplane.client.request import Request, Response
@@ -62,7 +63,10 @@ async def respond_entry(
     """Answer with a stored object."""
     if answer.media_type == PROTOBUF and answer.conversion is None:
         return Response(code, await _protobuf(served, entry), content_type=PROTOBUF)
-    return respond_bytes(services, request, served, await served_json(served, entry), answer, code=code)
+    body = await served_json(served, entry)
+    if answer.plain or len(body) < LONG_BYTES:
+        return respond_bytes(services, request, served, body, answer, code=code)
+    return await aside(lambda: respond_bytes(services, request, served, body, answer, code=code))
 
 
 async def respond_written(
@@ -70,8 +74,11 @@ async def respond_written(
 ) -> Response:
     """Answer a create, update or patch with the object as it is now; 201 if there was none before."""
     code = 201 if written.created else 200
-    if written.entry is not None:
-        return await respond_entry(services, request, served, written.entry, answer, code=code)
+    entry = written.entry
+    if entry is not None:
+        if answer.plain and (body := served.storage.served_nowait(entry, served.version.name)) is not None:
+            return respond_bytes(services, request, served, body, answer, code=code)
+        return await respond_entry(services, request, served, entry, answer, code=code)
     assert written.obj is not None
     return respond_object(services, request, served, written.obj, answer, code=code)
 

@@ -23,9 +23,6 @@ _METHODS: dict[Shape, dict[str, tuple[str, ...]]] = {
     Shape.OBJECT: {"GET": ("get",), "PUT": ("update",), "PATCH": ("patch",), "DELETE": ("delete",)},
     Shape.SUBRESOURCE: {"GET": ("get",), "PUT": ("update",), "PATCH": ("patch",), "POST": ("create",)},
 }
-_REMEMBERED_TARGETS = 4096
-_REMEMBERED_CHARACTERS = 512
-"""Of a path; at most some 4 MB are kept, and only what was found."""
 
 
 def find_target(tables: TableHolder, info: RequestInfo, method: str) -> Target | None:
@@ -38,19 +35,6 @@ def find_target(tables: TableHolder, info: RequestInfo, method: str) -> Target |
     Raises:
         APIError: 404 no such resource or path; 405 not by this method; 503 not known yet.
     """
-    memo: dict[tuple[str, str, str], Target] = tables.current.memo
-    key = (method, info.verb, info.path)
-    target = memo.get(key)
-    if target is None:
-        target = _find(tables, info, method)
-        if target is not None and len(info.path) <= _REMEMBERED_CHARACTERS:
-            if len(memo) >= _REMEMBERED_TARGETS:
-                memo.clear()
-            memo[key] = target
-    return target
-
-
-def _find(tables: TableHolder, info: RequestInfo, method: str) -> Target | None:
     served = tables.current.lookup(info.group, info.version, info.resource)
     if served is None:
         if not tables.complete:
@@ -61,6 +45,8 @@ def _find(tables: TableHolder, info: RequestInfo, method: str) -> Target | None:
         raise unknown_resource()
     if not served.resource.native:
         return find_custom_target(served, info)
+    if info.verb == "proxy":  # by the old prefix, under which upstream has no routes either
+        raise unknown_resource()
     target = _target(served, info)
     allowed = _allowed(served, target)
     if not allowed:

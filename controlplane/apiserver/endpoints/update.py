@@ -9,6 +9,7 @@ from controlplane.apiserver.endpoints.admit import Admission
 from controlplane.apiserver.endpoints.body import decode_in_steps, read_body, read_document
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
+from controlplane.apiserver.endpoints.readiness import make_ready
 from controlplane.apiserver.endpoints.respond import respond_written
 from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
@@ -32,10 +33,12 @@ async def update(services: Services, request: Request, target: Target, answer: A
             registry refuses.
     """
     slices = Slices()
-    await read_body(request)  # too long before badly asked for, and that before of the wrong type
+    raw = await read_body(request)  # too long before badly asked for, and that before of the wrong type
     options = write_options(request.query, "UpdateOptions")
     document = await read_document(request, target.served)
     served = target.served
+    if served.resource.strategy.load is not None:
+        await make_ready(services, served, raw)
     warn = request.warnings.append
     decoded = await decode_in_steps(document, served, options.field_validation, warn)
     if slices.due():  # a large object: decoding it was a slice of its own, and so is its validation

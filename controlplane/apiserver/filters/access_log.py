@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from time import monotonic
 
+from controlplane.apiserver.filters.afterwards import afterwards
 from controlplane.apiserver.filters.streams import around_stream
 from controlplane.base import logs
 from controlplane.client.request import Handler, Request, Response, StreamResponse
@@ -34,8 +35,7 @@ def with_access_log(following: Handler) -> Handler:
             status=response.status,
         )
 
-    async def handle(request: Request) -> Response:
-        response = await following(request)
+    def look(request: Request, response: Response) -> None:
         if isinstance(response, StreamResponse):
             if log.debugging:
                 around_stream(
@@ -43,13 +43,12 @@ def with_access_log(following: Handler) -> Handler:
                     began=lambda: None,
                     ended=lambda: write(request, response, monotonic() - request.received_at, loud=False),
                 )
-            return response
+            return
         seconds = monotonic() - request.received_at
         failed = response.status >= 500 and not request.path.startswith(("/healthz", "/livez", "/readyz"))
         if failed or seconds > SLOW_SECONDS:
             write(request, response, seconds, loud=True)
         elif log.debugging:
             write(request, response, seconds, loud=False)
-        return response
 
-    return handle
+    return afterwards(following, look)

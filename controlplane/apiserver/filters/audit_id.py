@@ -34,7 +34,7 @@ def with_audit_id(following: Handler) -> Handler:
     new_audit_id = audit_ids()
 
     async def handle(request: Request) -> Response:
-        given = request.headers.get(_HEADER)
+        given = request.audit_id or request.headers.get(_HEADER)
         request.audit_id = given if given and len(given) <= _LIMIT else new_audit_id()
         response = await following(request)
         response.headers.append(("Audit-Id", request.audit_id))

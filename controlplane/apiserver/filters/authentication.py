@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter
 
-from multidict import CIMultiDict, istr
+from multidict import CIMultiDict, CIMultiDictProxy, istr
 
 from controlplane.apimachinery.status import APIError, unauthorized
 from controlplane.apiserver.authentication.api import Authenticator
@@ -18,7 +18,7 @@ from controlplane.apiserver.authentication.bearer import PROTOCOL_HEADER, remove
 from controlplane.apiserver.authentication.front_proxy import STANDARD_HEADERS, IdentityHeaders
 from controlplane.apiserver.filters import metrics
 from controlplane.base import logs
-from controlplane.client.request import Handler, Request, Response
+from controlplane.client.request import Handler, KnownHeaders, Request, Response
 
 __all__ = ["NAMED_ITSELF", "with_authentication"]
 
@@ -32,6 +32,8 @@ _AUTHORIZATION = istr("authorization")
 _STANDARD = "x-remote-"
 """Begins all standard headers of front proxies."""
 _KNOWN_USERS = frozenset({"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"})
+
+Headers = CIMultiDict[str] | CIMultiDictProxy[str]
 
 _SUCCESS = metrics.AUTHENTICATION_ATTEMPTS.labels_cached(("success",))
 _SUCCESS_SECONDS = metrics.AUTHENTICATION_SECONDS.labels_cached(("success",))
@@ -94,27 +96,42 @@ def _stripping(headers: IdentityHeaders) -> Callable[[Request], None]:
     names_of_user = frozenset(name.lower() for one in sets for name in (*one.username, *one.uid, *one.group))
     prefixes = tuple(prefix.lower() for one in sets for prefix in one.extra_prefix)
 
-    def strip(request: Request) -> None:
-        headers = request.headers
+    def stripped(headers: Headers) -> tuple[Headers | None, bool]:
+        """What is left, None if it is all, and whether somebody is named."""
         names = "\n".join(headers).lower()
         for mark in others:
             if mark in names:
                 break
         else:
-            if _AUTHORIZATION in names:  # a token and no more, as most requests have it
-                kept = headers.copy()
-                kept.popall(_AUTHORIZATION, None)
-                request.headers = kept
-            return
-        kept = CIMultiDict()
+            if _AUTHORIZATION not in names:
+                return None, False
+            kept = headers.copy()  # a token and no more, as most requests have it
+            kept.popall(_AUTHORIZATION, None)
+            return kept, False
+        kept, has_named = CIMultiDict(), False
         for name, value in headers.items():
             lower = name.lower()
             if lower in names_of_user or lower.startswith(prefixes):
-                request.values[NAMED_ITSELF] = True
+                has_named = True
             elif lower != _AUTHORIZATION:
                 kept.add(name, value)
         if _PROTOCOLS in kept:
             kept[_PROTOCOLS] = remove_websocket_token(", ".join(kept.getall(_PROTOCOLS)))
-        request.headers = kept
+        return kept, has_named
+
+    def strip(request: Request) -> None:
+        headers = request.headers
+        if type(headers) is KnownHeaders:
+            found = headers.notes.get(strip)
+            if found is None:
+                kept, has_named = stripped(headers)
+                found = headers.notes[strip] = (None if kept is None else KnownHeaders(kept), has_named)
+            kept, has_named = found
+        else:
+            kept, has_named = stripped(headers)
+        if kept is not None:
+            request.headers = kept
+        if has_named:
+            request.values[NAMED_ITSELF] = True
 
     return strip

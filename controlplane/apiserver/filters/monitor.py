@@ -12,6 +12,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from controlplane.apiserver.filters import metrics
+from controlplane.apiserver.filters.afterwards import afterwards
 from controlplane.apiserver.filters.labels import UNKNOWN_RESOURCE, dry_run_label, resource_labels, scope_label
 from controlplane.apiserver.filters.streams import around_stream
 from controlplane.base.metrics import CounterChild, HistogramChild
@@ -80,12 +81,10 @@ def with_metrics(following: Handler, *, serves: Callable[[RequestInfo], bool]) -
 
         around_stream(response, began=open_streams.inc, ended=ended)
 
-    async def handle(request: Request) -> Response:
-        response = await following(request)
+    def look(request: Request, response: Response) -> None:
         if isinstance(response, StreamResponse):
             watch_stream(request, response)
         else:
             count(request, response)
-        return response
 
-    return handle
+    return afterwards(following, look)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from controlplane.apiserver.filters.afterwards import afterwards
 from controlplane.client.request import Handler, Request, Response
 
 __all__ = ["with_cache_control", "with_hsts"]
@@ -17,16 +18,14 @@ _PRIVATE = ("Cache-Control", "no-cache, private")
 def with_cache_control(following: Handler) -> Handler:
     """Nothing that is served may be kept by a proxy, as it depends on who asks."""
 
-    async def handle(request: Request) -> Response:
-        response = await following(request)
+    def add(_request: Request, response: Response) -> None:
         headers = response.headers
         for name, _ in headers:
             if name == "Cache-Control":
-                return response
+                return
         headers.append(_PRIVATE)
-        return response
 
-    return handle
+    return afterwards(following, add)
 
 
 def with_hsts(following: Handler, *, directives: Sequence[str]) -> Handler:
@@ -35,9 +34,7 @@ def with_hsts(following: Handler, *, directives: Sequence[str]) -> Handler:
         return following
     line = ("Strict-Transport-Security", "; ".join(directives))
 
-    async def handle(request: Request) -> Response:
-        response = await following(request)
+    def add(_request: Request, response: Response) -> None:
         response.headers.append(line)
-        return response
 
-    return handle
+    return afterwards(following, add)

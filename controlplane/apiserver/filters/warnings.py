@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from controlplane.apiserver.filters.afterwards import afterwards
 from controlplane.client.request import Handler, Request, Response
 
 __all__ = ["warning_headers", "with_warnings"]
@@ -23,13 +24,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 def with_warnings(following: Handler) -> Handler:
     """Add ``request.warnings`` to the answer."""
 
-    async def handle(request: Request) -> Response:
-        response = await following(request)
+    def add(request: Request, response: Response) -> None:
         if request.warnings:
             response.headers.extend(warning_headers(request.warnings))
-        return response
 
-    return handle
+    return afterwards(following, add)
 
 
 def warning_headers(warnings: Sequence[str]) -> list[tuple[str, str]]:

@@ -25,8 +25,8 @@ RecordChange = Callable[[PeerRecord | None, PeerRecord | None], None]
 
 
 class PeerRecords:
-    """``current``: the live servers by id, this one among them once it has written its record; ``own_id`` is this
-    server's. A view, changed on the loop.
+    """``current``: the live servers by id, this one among them once it has written its record; ``peers``: the others;
+    ``own_id`` is this server's. Views, changed on the loop.
 
     Refreshes that say nothing new are no change.
     """
@@ -34,16 +34,13 @@ class PeerRecords:
     def __init__(self, mirror: Mirror, own_id: str) -> None:
         self.own_id = own_id
         self._records: dict[str, PeerRecord] = {}
+        self._others: dict[str, PeerRecord] = {}
         self.current: Mapping[str, PeerRecord] = MappingProxyType(self._records)
+        self.peers: Mapping[str, PeerRecord] = MappingProxyType(self._others)
         self._followers: list[RecordChange] = []
         self._closed = False
         self._mirror, self._storage = mirror, mirror.storage(PEER_RECORDS)
         self._stop = mirror.observe(PEER_RECORDS, self)
-
-    @property
-    def peers(self) -> dict[str, PeerRecord]:
-        """The other live servers, by id."""
-        return {server: record for server, record in self._records.items() if server != self.own_id}
 
     def follow(self, changed: RecordChange) -> Callable[[], None]:
         """Tell of every change from now on, in the step that applies it; ``changed`` must not raise or wait. Returns
@@ -73,8 +70,11 @@ class PeerRecords:
     def _apply(self, server: str, entry: Entry | None) -> None:
         new = self._read(server, entry) if entry is not None else None
         old = self._records.pop(server, None)
+        self._others.pop(server, None)
         if new is not None:
             self._records[server] = new
+            if server != self.own_id:
+                self._others[server] = new
         if old != new:
             for follower in tuple(self._followers):
                 follower(old, new)

@@ -5,20 +5,23 @@ Source: kubernetes/apiserver ``pkg/registry/generic/registry/store.go`` (Create)
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from copy import deepcopy
 
 from controlplane.apimachinery import status
 from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apimachinery.meta import metadata
+from controlplane.apimachinery.resource import Strategy
 from controlplane.apimachinery.status import APIError
+from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apimachinery.validation.strategy import creation_errors
 from controlplane.apiserver.registry import names
-from controlplane.apiserver.registry.findings import all_found
+from controlplane.apiserver.registry.findings import all_found, found_at_once
 from controlplane.apiserver.registry.metadata import ensure_namespace, fill_system_fields, parse_revision
 from controlplane.apiserver.registry.settings import RegistrySettings, Written
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import translate
+from controlplane.base.aside import aside, is_long
 from controlplane.storage.api import CONSISTENT
 from controlplane.storage.errors import KeyExists, KeyNotFound, StorageError
 
@@ -28,7 +31,7 @@ Admit = Callable[[Obj], Awaitable[None]]
 """The validating admission of one object."""
 
 
-async def create(
+def create(
     settings: RegistrySettings,
     served: Served,
     namespace: str,
@@ -37,7 +40,7 @@ async def create(
     admit: Admit | None,
     dry_run: bool,
     warn: Callable[[str], None],
-) -> Written:
+) -> Awaitable[Written]:
     """Create an object; one without a name but with ``generateName`` gets one, and another if it is taken.
 
     Args:
@@ -47,9 +50,22 @@ async def create(
     Raises:
         APIError: invalid, exists already, refused by admission, or what storage's failure translates to.
     """
-    meta = metadata(obj)
-    if meta.get("name") or not meta.get("generateName"):
-        return await _create(settings, served, namespace, obj, admit=admit, dry_run=dry_run, warn=warn)
+    meta = obj["metadata"]
+    named = meta.get("name") or not meta.get("generateName")
+    attempt = _create if named else _create_with_some_name
+    return attempt(settings, served, namespace, obj, admit=admit, dry_run=dry_run, warn=warn)
+
+
+async def _create_with_some_name(
+    settings: RegistrySettings,
+    served: Served,
+    namespace: str,
+    obj: Obj,
+    *,
+    admit: Admit | None,
+    dry_run: bool,
+    warn: Callable[[str], None],
+) -> Written:
     for _ in range(names.ATTEMPTS - 1):
         try:
             return await _create(settings, served, namespace, deepcopy(obj), admit=admit, dry_run=dry_run, warn=warn)
@@ -70,20 +86,20 @@ async def _create(
     warn: Callable[[str], None],
 ) -> Written:
     strategy, storage = served.resource.strategy, served.storage
-    meta = metadata(obj)
+    meta = obj["metadata"]
     fill_system_fields(meta, settings)
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = names.generate(meta["generateName"], settings.random)
     await prepare(served, namespace, obj, warn)
     if admit is not None:
         await admit(obj)
-    if _names_revision(meta):
-        raise APIError(500, "", "resourceVersion should not be set on objects to be created")
     key = Key(namespace, meta["name"])
     try:
-        if dry_run:
+        if dry_run:  # a revision that is given stays, since only the storage minds it
             await _require_absent(served, key)
             return Written(None, obj, created=True)
+        if "resourceVersion" in meta and _names_revision(meta):
+            raise APIError(500, "", "resourceVersion should not be set on objects to be created")
         ttl_seconds = strategy.ttl_seconds(obj) if strategy.ttl_seconds is not None else 0
         return Written(await storage.create(key, obj, ttl_seconds=ttl_seconds), None, created=True)
     except KeyExists as error:
@@ -98,14 +114,26 @@ async def prepare(served: Served, namespace: str, obj: Obj, warn: Callable[[str]
     Raises:
         APIError: 400 for another namespace, 422 with every problem.
     """
-    resource, strategy = served.resource, served.resource.strategy
-    meta = obj["metadata"]
-    ensure_namespace(meta, namespace)
+    strategy = served.resource.strategy
+    ensure_namespace(obj["metadata"], namespace)
+    if is_long():
+        await aside(lambda: _complete(served, obj, found_at_once(_begin(strategy, obj)), warn))
+        return
+    found = _begin(strategy, obj)
+    _complete(served, obj, found if type(found) is list else await all_found(found), warn)
+
+
+def _begin(strategy: Strategy, obj: Obj) -> Iterable[FieldError | None]:
     strategy.prepare_for_create(obj)
-    found = strategy.validate(obj)
-    errors = creation_errors(resource, obj, found if type(found) is list else await all_found(found))
+    return strategy.validate(obj)
+
+
+def _complete(served: Served, obj: Obj, own: list[FieldError], warn: Callable[[str], None]) -> None:
+    resource, strategy = served.resource, served.resource.strategy
+    errors = creation_errors(resource, obj, own)
     if errors:
-        raise status.invalid(resource.storage_gvk.group, resource.kind, meta.get("name") or "", errors)
+        name = obj["metadata"].get("name") or ""
+        raise status.invalid(resource.storage_gvk.group, resource.kind, name, errors)
     for warning in strategy.warnings(obj):
         warn(warning)
     strategy.canonicalize(obj)

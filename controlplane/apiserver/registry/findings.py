@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from controlplane.apimachinery.validation.field import FieldError
 from controlplane.storage.cache.slices import Slices
 
-__all__ = ["all_found"]
+__all__ = ["all_found", "found_at_once"]
 
 
 async def all_found(findings: Iterable[FieldError | None]) -> list[FieldError]:
@@ -20,3 +20,8 @@ async def all_found(findings: Iterable[FieldError | None]) -> list[FieldError]:
         elif slices.due():
             await slices.rest()
     return errors
+
+
+def found_at_once(findings: Iterable[FieldError | None]) -> list[FieldError]:
+    """All errors of a validation, without a break: for work that is not on the loop."""
+    return [finding for finding in findings if finding is not None]

@@ -24,7 +24,7 @@ __all__ = [
     "wipe_system_fields",
 ]
 
-_SYSTEM_FIELDS = ("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+_SYSTEM_FIELDS = frozenset({"creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
 _DUPLICATE_OWNERS = (
     ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may "
     "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"
@@ -34,9 +34,8 @@ _MAX_REVISION = 2**64 - 1
 
 def wipe_system_fields(meta: Obj) -> None:
     """Forget what a client says of fields that only the server sets."""
-    for name in _SYSTEM_FIELDS:
-        if name in meta:
-            del meta[name]
+    for name in _SYSTEM_FIELDS.intersection(meta):
+        del meta[name]
 
 
 def fill_system_fields(meta: Obj, settings: RegistrySettings) -> None:

@@ -117,9 +117,22 @@ class Elsewhere:
 
     own_id: str
     servers: Mapping[str, PeerResources]
-    answer: Callable[[Request], Awaitable[Response | None]]
+    answer: Callable[[Request], Awaitable[Response] | None]
     whole: bool = True
+    _able: dict[tuple[str, str, str, str, str], tuple[str, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def able(self, info: RequestInfo) -> tuple[str, ...]:
+        """The servers that can answer a resource request."""
+        key = (info.verb, info.group, info.version, info.resource, info.subresource)
+        able = self._able.get(key)
+        if able is None:
+            able = tuple(id_ for id_, server in self.servers.items() if server.serves(info))
+            if able:  # of what there is there are not too many to be remembered
+                self._able[key] = able
+        return able
 
     def serves(self, info: RequestInfo) -> bool:
         """Whether some other server can answer a resource request."""
-        return any(server.serves(info) for server in self.servers.values())
+        return bool(self.able(info))

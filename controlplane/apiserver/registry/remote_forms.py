@@ -15,6 +15,7 @@ from typing import TypeVar
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource
+from controlplane.base.aside import aside, is_long
 from controlplane.storage.errors import StorageError
 
 __all__ = ["fetched_form", "with_forms"]
@@ -45,15 +46,16 @@ def fetched_form(obj: Obj, api_version: str) -> Obj:
 
 
 async def with_forms(resource: Resource, make: Callable[[], T]) -> T:
-    """What a function makes that may ask for objects in other versions. It has no effects before it is through."""
+    """What a function makes that may ask for objects in other versions, beside the loop if they are long. It has no
+    effects before it is through."""
     fetch = resource.fetch_form
     if fetch is None:
-        return make()
+        return await aside(make) if is_long() else make()
     forms: _Forms = {}
     while True:
         token = _FORMS.set(forms)
         try:
-            return make()
+            return await aside(make) if is_long() else make()
         except _Missing as error:
             missing = error
         finally:

@@ -38,11 +38,12 @@ class Served:
     """One resource in one served version, and the storage of its objects. Immutable; compared by identity.
 
     ``storage`` is there for what is stored; nobody asks for it elsewhere.
-    ``gr``: how errors name it; objects that are stored as another group's are named by that group.
+    ``gr``: how errors name it; objects that are stored as another group's are named by that group. ``api_version``: of
+    its objects.
     ``memo`` is for what others derive from it alone and want to keep as long as it is served.
     """
 
-    __slots__ = ("_decoder", "gr", "gvk", "gvr", "memo", "resource", "storage", "version")
+    __slots__ = ("_decoder", "api_version", "gr", "gvk", "gvr", "memo", "resource", "storage", "version")
 
     storage: Storage
 
@@ -51,6 +52,7 @@ class Served:
         if storage is not None:
             self.storage = storage
         self.gvr, self.gvk = resource.gvr(version.name), resource.gvk(version.name)
+        self.api_version = self.gvk.api_version
         self.gr = GroupResource(resource.storage_gvk.group, resource.plural)
         self.memo: dict[Any, Any] = {}
         self._decoder: ObjectDecoder | None = None
@@ -92,7 +94,7 @@ class ServedGroup:
         return self._known("routes", lambda: {served.gvr: served for served in self._all()})
 
     @property
-    def storages(self) -> Mapping[GroupResource, Storage]:
+    def storages(self) -> Mapping[tuple[str, str], Storage]:
         """Of all that is stored; of resources in several versions, the last one's."""
         return self._known(
             "storages",
@@ -149,7 +151,7 @@ class ResourceTable:
         self.groups = _with_remotes(self.local_groups, self._priorities, self.remotes) if remotes else self.local_groups
         self._by_name = {group.name: group for group in self.groups}
         routes: dict[tuple[str, str, str], Served] = {}
-        self._storages: dict[GroupResource, Storage] = {}
+        self._storages: dict[tuple[str, str], Storage] = {}
         for group in self.local_groups:  # hundreds, and a new table with every definition: no loop over their resources
             routes.update(group.routes)
             self._storages.update(group.storages)
@@ -166,7 +168,7 @@ class ResourceTable:
 
     def storage_of(self, group: str, plural: str) -> Storage | None:
         """The storage of a resource in whatever version it is served."""
-        return self._storages.get(GroupResource(group, plural))
+        return self._storages.get((group, plural))
 
     def with_changes(self, changes: Mapping[GroupResource, Sequence[Served]]) -> ResourceTable:
         """A table in which some resources are served otherwise (no ``Served``: not at all); the rest is shared."""

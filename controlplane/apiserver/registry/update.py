@@ -8,7 +8,7 @@ Source: kubernetes/apiserver ``pkg/registry/generic/registry/store.go`` (Update)
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from controlplane.apimachinery import status
 from controlplane.apimachinery.identity import Key, Obj
@@ -17,10 +17,11 @@ from controlplane.apimachinery.patch.managed_fields import keep_times
 from controlplane.apimachinery.resource import Strategy
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.validation import field
+from controlplane.apimachinery.validation.field import FieldError
 from controlplane.apimachinery.validation.strategy import update_errors
 from controlplane.apiserver.registry import create
 from controlplane.apiserver.registry.create import Admit
-from controlplane.apiserver.registry.findings import all_found
+from controlplane.apiserver.registry.findings import all_found, found_at_once
 from controlplane.apiserver.registry.metadata import (
     ensure_namespace,
     fill_system_fields,
@@ -30,6 +31,7 @@ from controlplane.apiserver.registry.metadata import (
 from controlplane.apiserver.registry.settings import RegistrySettings, Written
 from controlplane.apiserver.registry.table import Served
 from controlplane.apiserver.registry.translate import OPTIMISTIC_LOCK, translate
+from controlplane.base.aside import aside, is_long
 from controlplane.base.values import dataclass
 from controlplane.storage.api import CONSISTENT, Entry
 from controlplane.storage.errors import KeyExists, KeyNotFound, StorageError
@@ -147,21 +149,31 @@ async def _new_state(request: Update, old: Obj, entry: Entry) -> Obj:
 
 
 async def _before_update(request: Update, new: Obj, old: Obj) -> None:
-    resource, strategy = request.served.resource, request.strategy
+    ensure_namespace(new["metadata"], request.key.namespace)
+    if is_long():
+        await aside(lambda: _complete(request, new, old, found_at_once(_begin(request.strategy, new, old))))
+        return
+    found = _begin(request.strategy, new, old)
+    _complete(request, new, old, found if type(found) is list else await all_found(found))
+
+
+def _begin(strategy: Strategy, new: Obj, old: Obj) -> Iterable[FieldError | None]:
     meta, old_meta = new["metadata"], old["metadata"]
-    ensure_namespace(meta, request.key.namespace)
     if old_meta.get("generation"):
         meta["generation"] = old_meta["generation"]
     else:
         meta.pop("generation", None)
     strategy.prepare_for_update(new, old)
-    meta = new["metadata"]
-    keep_system_fields(meta, old_meta)
-    found = strategy.validate_update(new, old)
-    own = found if type(found) is list else await all_found(found)
+    keep_system_fields(new["metadata"], old_meta)
+    return strategy.validate_update(new, old)
+
+
+def _complete(request: Update, new: Obj, old: Obj, own: list[FieldError]) -> None:
+    resource, strategy = request.served.resource, request.strategy
     errors = update_errors(resource, new, old, own, strategy=strategy)
     if errors:
-        raise status.invalid(resource.storage_gvk.group, resource.kind, meta.get("name") or "", errors)
+        name = new["metadata"].get("name") or ""
+        raise status.invalid(resource.storage_gvk.group, resource.kind, name, errors)
     update_warnings = strategy.update_warnings
     for warning in update_warnings(new, old) if update_warnings is not None else strategy.warnings(new):
         request.warn(warning)
@@ -199,7 +211,8 @@ async def _create(settings: RegistrySettings, request: Update) -> Written:
     obj = await request.produce(None)
     meta = metadata(obj)
     parse_revision(meta)  # unlike a POST an update may name one, which then says nothing
-    meta.pop("resourceVersion", None)
+    if not request.dry_run:
+        meta.pop("resourceVersion", None)
     fill_system_fields(meta, settings)
     await create.prepare(served, key.namespace, obj, request.warn)
     if request.admit_create is not None:

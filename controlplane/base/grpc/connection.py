@@ -28,7 +28,6 @@ from controlplane.base.grpc.frames import (
     END_STREAM,
     GOAWAY,
     HEADERS,
-    PADDED,
     PING,
     PREFACE,
     PUSH_PROMISE,
@@ -95,6 +94,7 @@ class Connection(asyncio.Protocol):
         self._receive_window = CONNECTION_WINDOW_BYTES
         self._block_of: Frame | None = None
         self._block = b""
+        self._greeted = False  # its settings have come
         self._ended = ""
         self._expiry = Expiry(loop, lambda: (*self._calls.values(), *self._waiting), self._expire)
         self._watchdog = Watchdog(
@@ -178,8 +178,10 @@ class Connection(asyncio.Protocol):
         else:
             self._waiting.remove(call)
         call.end(error)
-        self._open_waiting()
-        self._end_if_idle("the connection was left")
+        if self._waiting:
+            self._open_waiting()
+        if not self.usable:
+            self._end_if_idle("the connection was left")
 
     def _open_waiting(self) -> None:
         while self._waiting and self.usable and len(self._calls) < self._max_calls:
@@ -302,7 +304,7 @@ class Connection(asyncio.Protocol):
 
     def _handle(self, each: Frame) -> None:
         kind = each.kind
-        if kind != SETTINGS and not self.settled.done():
+        if not self._greeted and kind != SETTINGS:
             raise ProtocolError(ErrorCode.PROTOCOL_ERROR, "its first frame was not its settings")
         if self._block_of is not None or kind == CONTINUATION:
             self._continuation(each)
@@ -357,13 +359,13 @@ class Connection(asyncio.Protocol):
         try:
             if not call.answered:
                 raise RpcError(Code.INTERNAL, "the server sent data before headers")
-            call.take(body_of(each) if each.flags & PADDED else each.payload)
+            call.take(body_of(each))
         except RpcError as error:
             self._break_off(call, ErrorCode.CANCEL, error)
             return
         if each.flags & END_STREAM:
             self._ended_by_server(call, RpcError(Code.INTERNAL, "the server ended the call without a status"))
-        else:
+        elif call.receive_window <= STREAM_WINDOW_BYTES // 2:
             self.credit(call)
 
     def _begin_block(self, each: Frame) -> None:
@@ -391,12 +393,13 @@ class Connection(asyncio.Protocol):
             return
         last = each.flags & END_STREAM
         if not call.answered:
-            if block.status.startswith("1") and not last:
-                return  # informational; the answer follows
-            call.answered = True
             if block.status != "200":
+                if block.status.startswith("1") and not last:
+                    return  # informational; the answer follows
+                call.answered = True
                 self._refuse(call, from_http(block.status), ended=bool(last))
                 return
+            call.answered = True
             if not block.content_type.startswith("application/grpc"):
                 text = f"content type {block.content_type or 'missing'} instead of a gRPC answer"
                 self._refuse(call, RpcError(Code.UNKNOWN, text), ended=bool(last))
@@ -447,6 +450,7 @@ class Connection(asyncio.Protocol):
                     raise ProtocolError(ErrorCode.PROTOCOL_ERROR, f"a largest frame of {value} bytes")
                 self._sender.max_frame = value
         self._reply(frame(SETTINGS, ACK, 0))
+        self._greeted = True
         if not self.settled.done():
             self.settled.set_result(None)
         self._open_waiting()

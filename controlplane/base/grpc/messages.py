@@ -41,7 +41,11 @@ class MessageReader:
         Raises:
             RpcError: a message is compressed, which was not offered, or too long.
         """
-        if self.complete and data[:PREFIX_BYTES] == b"\0" + (len(data) - PREFIX_BYTES & 0xFFFFFFFF).to_bytes(4, "big"):
+        if (
+            self._missing == _BETWEEN
+            and not self._head
+            and data[:PREFIX_BYTES] == b"\0" + (len(data) - PREFIX_BYTES & 0xFFFFFFFF).to_bytes(4, "big")
+        ):
             return [data[PREFIX_BYTES:]]  # the usual: one frame, one message
         if self._head:
             data, self._head = self._head + data, b""

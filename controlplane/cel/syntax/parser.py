@@ -62,7 +62,12 @@ _BINARY = {
 _AFTER_OPERAND = frozenset({".", "[", "?", ":", ",", ")", "]", "}"})
 _NUMBERS_AND_NAMES = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 _EXPRESSION = "{'[', '{', '(', '.', '-', '!', " + _NUMBERS_AND_NAMES
+_ARGUMENTS = "{'[', '{', '(', ')', '.', '-', '!', " + _NUMBERS_AND_NAMES
+_INDEX_START = "{'[', '{', '(', '.', '-', '!', '?', " + _NUMBERS_AND_NAMES
+_LIST_START = "{'[', ']', '{', '(', '.', ',', '-', '!', '?', " + _NUMBERS_AND_NAMES
 _MAP_START = "{'[', '{', '}', '(', '.', ',', '-', '!', '?', " + _NUMBERS_AND_NAMES
+_STRUCT_START = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"
+_NAMES = frozenset({"IDENTIFIER", "ESC_IDENTIFIER"})
 _LITERALS: Mapping[str, Callable[[str], object]] = {
     "NUM_INT": int_value,
     "NUM_UINT": uint_value,
@@ -71,6 +76,11 @@ _LITERALS: Mapping[str, Callable[[str], object]] = {
     "BYTES": bytes_value,
 }
 _CONSTANTS = {"true": True, "false": False, "null": None}
+_FIRST = frozenset({*_LITERALS, *_CONSTANTS, "(", "[", "{", "IDENTIFIER", ".", "-", "!"})
+"""What an expression may begin with."""
+_CLOSING = frozenset({")", "]", "}"})
+_GOING_ON = frozenset({*_BINARY, ".", "[", "?"})
+"""What may follow an operand, wherever it is."""
 
 MacroTable = Mapping[tuple[str, int | None, bool], Macro]
 
@@ -120,6 +130,9 @@ class _Parser:
     ) -> None:
         self.source = source
         self.tokens = tokens
+        self.unknown = unknown
+        self.ends: list[frozenset[str]] = [frozenset({END})]
+        """What may end the expression that is being read, and those around it."""
         self.index = 0
         self.token = self.tokens[0]
         self.depth = 0
@@ -164,14 +177,41 @@ class _Parser:
         self._advance()
 
     def _recover(self, message: str, position: int) -> Expr:
-        """Report that an operand is missing, and go on with what may follow one."""
+        """Report that an operand is missing, and go on with the next, or with what may follow one."""
         self._syntax_error(message)
         while self.token.kind != END and self.token.kind not in _BINARY and self.token.kind not in _AFTER_OPERAND:
+            if self.token.kind in _FIRST:
+                return self._member()
             self._advance()
         return Const(position, value=None)
 
     def _quoted(self) -> str:
         return f"'{self.token.text}'"
+
+    def _no_alternative(self, since: Token) -> _Stop:
+        """Nothing begins with the tokens from ``since`` to the present one; the message has them and what is between
+        them, without what is no token."""
+        stop = len(self.source) if self.token.kind == END else self.token.position + len(self.token.text)
+        text, position = "", since.position
+        for start, unknown in self.unknown:
+            if position <= start < stop:
+                text += self.source[position:start]
+                position = start + len(unknown)
+        text += self.source[position:stop]
+        shown = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+        return self._syntax_error(f"no viable alternative at input '{shown}'")
+
+    def _check(self, kinds: frozenset[str], wanted: str) -> None:
+        """One of these must come; a token before it is passed over."""
+        if self.token.kind in kinds:
+            return
+        message = f"input {self._quoted()} expecting {wanted}"
+        if self._following() not in kinds:
+            raise self._syntax_error(f"mismatched {message}")
+        self._skip(f"extraneous {message}")
+
+    def _following(self) -> str:
+        return self.tokens[self.index + 1].kind if self.token.kind != END else END
 
     def _too_deep(self) -> _Stop:
         self.too_deep = True
@@ -197,17 +237,24 @@ class _Parser:
             self.recovering = False
             return self._advance()
         wanted = f"'{kind}'" if not kind.isupper() else kind
-        if self.token.kind == END and kind in ")]}":
-            raise self._syntax_error(f"missing {wanted} at '<EOF>'")
-        following = self.tokens[self.index + 1].kind if self.token.kind != END else END
-        word = "extraneous" if following == kind else "mismatched"
-        message = f"{word} input {self._quoted()} expecting {wanted}"
-        if following != kind:
-            raise self._syntax_error(message)
-        self._skip(message)
-        return self._expect(kind)
+        message = f"input {self._quoted()} expecting {wanted}"
+        if self._following() == kind:
+            self._skip(f"extraneous {message}")
+            return self._expect(kind)
+        after = _FIRST if kind == ":" else _GOING_ON | self.ends[-1] if kind in _CLOSING else ()
+        if self.token.kind not in after:
+            raise self._syntax_error(f"mismatched {message}")
+        self._syntax_error(f"missing {wanted} at {self._quoted()}")
+        return Token(kind, "", self.token.position)
 
     # Grammar
+
+    def _within(self, *ends: str) -> Expr:
+        """An expression that one of these tokens ends."""
+        self.ends.append(frozenset(ends))
+        expr = self._expression()
+        self.ends.pop()
+        return expr
 
     def _expression(self) -> Expr:
         self.depth += 1
@@ -216,7 +263,9 @@ class _Parser:
         expr = self._binary()
         question = self._accept("?")
         if question:
+            self.ends.append(frozenset({":"}))
             yes = self._binary()
+            self.ends.pop()
             self._expect(":")
             expr = self._call(question.position, "_?_:_", [expr, yes, self._expression()])
         self.depth -= 1
@@ -254,11 +303,17 @@ class _Parser:
         kind = self.token.kind
         if kind not in ("-", "!") or (kind == "-" and self._next_is_number()):
             return self._member()
-        position = self.token.position
+        last = self.token
+        position = last.position
         count = 0
         while self.token.kind == kind:
-            self._advance()
+            last = self._advance()
             count += 1
+        if self.token.kind not in _FIRST:
+            if kind == "!":
+                return self._recover(f"extraneous input {self._quoted()} expecting {_EXPRESSION}", position)
+            self._no_alternative(last)
+            self.recovering = False
         operand = self._member()
         if count % 2 == 0:
             return operand
@@ -269,7 +324,7 @@ class _Parser:
 
     def _member(self) -> Expr:
         if self._accept("("):
-            expr = self._expression()
+            expr = self._within(")")
             self._expect(")")
         else:
             expr = self._primary()
@@ -279,46 +334,54 @@ class _Parser:
             if length > MAX_DEPTH:
                 raise self._too_deep()
             operator = self._advance()
+            if operator.kind == "[":
+                self._check(_FIRST | {"?"}, _INDEX_START)
             optional = self._accept("?")
             if optional and not self.optional_syntax:
                 self.issues.add(operator.position, f"unsupported syntax '{operator.text}?'")
             if operator.kind == "[":
-                index = self._expression()
+                index = self._within("]")
                 self._expect("]")
                 expr = self._call(operator.position, "_[?_]" if optional else "_[_]", [expr, index])
             else:
-                expr = self._selection(expr, operator.position, optional=optional is not None)
+                expr = self._selection(expr, operator, optional=optional is not None)
         return expr
 
-    def _selection(self, operand: Expr, position: int, *, optional: bool) -> Expr:
-        if self.token.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
-            if self.token.kind in _CONSTANTS:
+    def _selection(self, operand: Expr, dot: Token, *, optional: bool) -> Expr:
+        if optional:
+            self._check(_NAMES, "{IDENTIFIER, ESC_IDENTIFIER}")
+        elif self.token.kind not in _NAMES:
+            if self.token.kind in _CONSTANTS and self.token.position == dot.position + 1:
                 raise self._syntax_error(f"mismatched input {self._quoted()} expecting IDENTIFIER")
-            text = self.token.text if self.token.kind != END else "<EOF>"
-            raise self._syntax_error(f"no viable alternative at input '.{'?' * optional}{text}'")
+            raise self._no_alternative(dot)
+        self.recovering = False
         name = self._advance()
         field = name.text.strip("`")
         if optional:
-            return Call(position, "_?._", [operand, Const(name.position, field)])
+            return Call(dot.position, "_?._", [operand, Const(name.position, field)])
         if name.kind == "IDENTIFIER" and self.token.kind == "(":
             opening = self._advance().position
             return self._call(opening, name.text, self._arguments(), operand)
-        return Select(position, operand, field)
+        return Select(dot.position, operand, field)
 
     def _arguments(self) -> list[Expr]:
+        self._check(_FIRST | {")"}, _ARGUMENTS)
         if self._accept(")"):
             return []
-        args = [self._expression()]
+        args = [self._within(")", ",")]
         while self._accept(","):
-            args.append(self._expression())
+            args.append(self._within(")", ","))
         self._expect(")")
         return args
 
     def _primary(self) -> Expr:
         token = self.token
         kind = token.kind
-        if kind in _LITERALS or kind == "-":
+        if kind in _LITERALS or (kind == "-" and self._next_is_number()):
             return self._literal()
+        if kind in ("-", "!"):
+            before = self._advance()
+            raise self._no_alternative(before)
         if kind in _CONSTANTS:
             self._accept(kind)
             return Const(token.position, _CONSTANTS[kind])
@@ -328,13 +391,12 @@ class _Parser:
             return self._map()
         if kind in ("IDENTIFIER", "."):
             return self._name()
-        following = self.tokens[self.index + 1].kind if kind != END else END
-        begins = following in _LITERALS or following in _CONSTANTS or following in ("(", "[", "{", "IDENTIFIER", ".")
+        begins = self._following() in _FIRST
         message = f"{'extraneous' if begins else 'mismatched'} input {self._quoted()} expecting {_EXPRESSION}"
         if not begins:
             return self._recover(message, token.position)
         self._skip(message)
-        return self._primary()
+        return self._operand()
 
     def _literal(self) -> Expr:
         sign = self._accept("-")
@@ -349,6 +411,8 @@ class _Parser:
 
     def _name(self) -> Expr:
         dot = self._accept(".")
+        if dot and self.token.kind != "IDENTIFIER":
+            raise self._no_alternative(dot)
         start = self.index
         token = self._expect("IDENTIFIER")
         end = self.index
@@ -371,53 +435,49 @@ class _Parser:
         position = self._advance().position
         items: list[Expr] = []
         optional: set[int] = set()
-        while not self._accept("]"):
-            if items or self.token.kind == ",":
-                self._expect(",")
-                if self._accept("]"):
-                    break
+        self._check(_FIRST | {"]", ",", "?"}, _LIST_START)
+        while self._another("]", _FIRST, first=not items):
             if self._optional_mark():
                 optional.add(len(items))
-            items.append(self._expression())
+            items.append(self._within("]", ","))
         return ListExpr(position, items, frozenset(optional))
 
     def _map(self) -> Expr:
         position = self._advance().position
         entries: list[MapEntry] = []
-        while not self._accept("}"):
-            if entries or self.token.kind == ",":
-                self._expect(",")
-                if self._accept("}"):
-                    break
-            if self.token.kind == END:
-                raise self._syntax_error(f"mismatched input {self._quoted()} expecting {_MAP_START}")
-            if self.token.kind == ":":
-                self._skip(f"extraneous input {self._quoted()} expecting {_MAP_START}")
+        self._check(_FIRST | {"}", ",", "?"}, _MAP_START)
+        while self._another("}", _FIRST, first=not entries):
             optional = self._optional_mark()
-            key = self._expression()
+            key = self._within(":")
             colon = self._expect(":").position
-            entries.append(MapEntry(colon, key, self._expression(), optional=optional))
+            entries.append(MapEntry(colon, key, self._within("}", ","), optional=optional))
         return MapExpr(position, entries)
 
     def _struct(self, name: str) -> Expr:
         position = self._advance().position
         fields: list[Field] = []
-        while not self._accept("}"):
-            if fields or self.token.kind == ",":
-                self._expect(",")
-                if self._accept("}"):
-                    break
+        self._check(_NAMES | {"}", ",", "?"}, _STRUCT_START)
+        while self._another("}", _NAMES, first=not fields):
             optional = self._optional_mark()
-            if self.token.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
-                wanted = f"input {self._quoted()} expecting {{'}}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}}"
-                if self.token.kind == END or self.tokens[self.index + 1].kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
-                    raise self._syntax_error(f"mismatched {wanted}")
-                self._skip(f"extraneous {wanted}")
+            self._check(_NAMES, "{IDENTIFIER, ESC_IDENTIFIER}")
             self.recovering = False
             field = self._advance().text.strip("`")
             colon = self._expect(":").position
-            fields.append(Field(colon, field, self._expression(), optional=optional))
+            fields.append(Field(colon, field, self._within("}", ","), optional=optional))
         return StructExpr(position, name, fields)
+
+    def _another(self, closing: str, begins: frozenset[str], *, first: bool) -> bool:
+        """Whether one more item is there; what comes after the last one has been read."""
+        if first and self.token.kind != ",":
+            return self._accept(closing) is None
+        self._check(frozenset({closing, ","}), f"{{'{closing}', ','}}")
+        if self._accept(closing):
+            return False
+        self._expect(",")
+        if not first and (self.token.kind in begins or self.token.kind == "?"):
+            return True
+        self._expect(closing)
+        return False
 
     def _optional_mark(self) -> bool:
         mark = self._accept("?")

@@ -32,13 +32,16 @@ _NOT_PASSED_ON = frozenset(
 
 def answer_headers(answer: Answer) -> list[tuple[str, str]]:
     """The headers that go along with an answer's body."""
-    return [pair for pair in answer.headers.items() if _is_passed_on(pair[0])]
+    return [*_passed_on(answer.fields)]
 
 
 @lru_cache(maxsize=256)
+def _passed_on(fields: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple(pair for pair in fields if _is_passed_on(pair[0].lower()))
+
+
 def _is_passed_on(name: str) -> bool:
-    lower = name.lower()
-    return lower not in _NOT_PASSED_ON and not lower.startswith("access-control-")
+    return name not in _NOT_PASSED_ON and not name.startswith("access-control-")
 
 
 async def passed_on(answer: Answer, *, method: str) -> Response:
@@ -50,8 +53,12 @@ async def passed_on(answer: Answer, *, method: str) -> Response:
     content_type, headers = answer.headers.get("Content-Type", ""), answer_headers(answer)
     length = answer.content_length
     if method == "HEAD" or answer.status in {204, 304} or (length is not None and length <= WHOLE_BYTES):
-        async with answer:
-            body = await answer.read()
+        body = answer.read_now()
+        if body is None:
+            try:
+                body = await answer.read()
+            finally:
+                answer.close()
         return Response(answer.status, body, content_type=content_type, headers=headers)
 
     async def run(sink: Sink) -> None:

@@ -10,12 +10,16 @@ Source: RFC 9112.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from functools import lru_cache
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
-from multidict import CIMultiDict
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from controlplane.base.eager import Awaited
 
 __all__ = ["Answer", "Connection", "Malformed"]
 
@@ -23,7 +27,12 @@ HEAD_LIMIT_BYTES = 64 * 1024
 BUFFER_BYTES = 256 * 1024
 """What is kept of a body that nobody takes; then the other server waits."""
 
+KNOWN_HEAD_BYTES = 1024
+"""Heads up to this length are remembered: most answers have that of one before."""
+
 _END_OF_HEAD = b"\r\n\r\n"
+_OWN = re.compile(rb"\r\n(?:Audit-Id|Date): [^\r\n]*")
+"""What differs from answer to answer, and says nothing to who has asked."""
 _NO_BODY = frozenset({204, 304})
 _UNTIL_CLOSED = -1
 
@@ -32,8 +41,22 @@ class Malformed(ConnectionError):
     """What came is no HTTP/1.1 answer; the text says why."""
 
 
+class _Head(NamedTuple):
+    """What the head of an answer says. ``keep``: the connection may be asked anew."""
+
+    status: int
+    fields: tuple[tuple[str, str], ...]
+    headers: CIMultiDictProxy[str]
+    content_length: int | None
+    chunked: bool
+    keep: bool
+
+
 class Answer:
-    """The answer to one request. Read its body to the end, or close it. ``content_length``: None if it is not said.
+    """The answer to one request. Read its body to the end, or close it.
+
+    ``headers`` and ``fields``: without Date and Audit-Id; answers with the same head share them. ``content_length``:
+    None if it is not said.
 
     ``read`` and ``pieces`` raise ConnectionError if the other server breaks off.
     """
@@ -46,18 +69,18 @@ class Answer:
         "_pieces",
         "_waiter",
         "content_length",
+        "fields",
         "headers",
         "status",
     )
 
-    def __init__(self, connection: Connection, status: int, headers: CIMultiDict[str]) -> None:
+    def __init__(self, connection: Connection, head: _Head, whole: bytes | None) -> None:
+        """``whole``: the whole body, if it has come."""
         self._connection = connection
-        self.status, self.headers = status, headers
-        length = headers.get("Content-Length", "")
-        self.content_length = int(length) if length.isdigit() else None
-        self._pieces: deque[bytes] = deque()
+        self.status, self.fields, self.headers, self.content_length = head[:4]
+        self._pieces: deque[bytes] = deque((whole,) if whole else ())
         self._held_bytes = 0
-        self._ended = False
+        self._ended = whole is not None
         self._broken: BaseException | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -77,10 +100,14 @@ class Answer:
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
 
-    async def read(self, *, limit_bytes: int = 0) -> bytes:
-        """The whole body. With a limit, a longer one is a ConnectionError; 0 is none."""
+    def read_now(self) -> bytes | None:
+        """The whole body, if it is all there and in one piece."""
         if self._ended and len(self._pieces) <= 1:
             return self._pieces.popleft() if self._pieces else b""
+        return None
+
+    async def read(self, *, limit_bytes: int = 0) -> bytes:
+        """The whole body. With a limit, a longer one is a ConnectionError; 0 is none."""
         read: list[bytes] = []
         size = 0
         async for piece in self.pieces():
@@ -132,8 +159,9 @@ class Connection(asyncio.Protocol):
         self._free, self._gone = free, gone
         self.closed = False
         self.idle_since = 0.0
+        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._head: asyncio.Future[Answer] | None = None
+        self._head: Awaited[Answer] | None = None
         self._answer: Answer | None = None
         self._buffer = b""
         self._is_head = self._keep = self._chunked = False
@@ -141,26 +169,27 @@ class Connection(asyncio.Protocol):
         self._chunk_ends = self._trailers = False
         self._paused = False
 
-    async def ask(self, request: bytes, *, is_head: bool) -> Answer:
-        """Send a request and wait for the head of its answer. ``is_head``: the method is HEAD.
+    def ask(self, request: bytes, *, is_head: bool) -> Awaited[Answer]:
+        """Send a request; the head of its answer is to be waited for, and ``given_up`` if it is not waited for to the
+        end. ``is_head``: the method is HEAD.
 
         Raises:
-            ConnectionError: there is none. Cancelled, the connection is closed.
+            ConnectionError: there is none; so does waiting for it.
         """
         if self._transport is None or self.closed:
             raise ConnectionResetError("EOF")
         self._is_head = is_head
-        head: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        head: Awaited[Answer] = Awaited(loop=self._loop)
         self._head = head
         self._transport.write(request)
-        try:
-            return await head
-        except BaseException:
-            if head.done() and not head.cancelled() and head.exception() is None:
-                head.result().close()  # it has come after all, for nobody
-            else:
-                self.abort()
-            raise
+        return head
+
+    def given_up(self, head: Awaited[Answer]) -> None:
+        """Nobody takes an answer that was asked for."""
+        if head.done() and not head.cancelled() and head.exception() is None:
+            head.result().close()  # it has come after all
+        else:
+            self.abort()
 
     def abort(self) -> None:
         """Close the connection at once. Idempotent."""
@@ -206,8 +235,9 @@ class Connection(asyncio.Protocol):
         answer, self._answer = self._answer, None
         if answer is not None:
             answer.end(error)
-        if self._head is not None and not self._head.done():
-            self._head.set_exception(error if isinstance(error, OSError) else ConnectionError(str(error)))
+        head, self._head = self._head, None
+        if head is not None:
+            head.fail(error if isinstance(error, OSError) else ConnectionError(str(error)))
 
     def _read_head(self, data: bytes) -> None:
         end = data.find(_END_OF_HEAD)
@@ -220,27 +250,27 @@ class Connection(asyncio.Protocol):
         asked = self._head
         if asked is None or asked.done():
             raise ValueError("an answer that nobody has asked for")
-        version, status, headers = _parsed(data[:end])
+        said = _OWN.sub(b"", data[:end])
+        head = _known(said) if len(said) <= KNOWN_HEAD_BYTES else _parsed(said)
         rest = data[end + 4 :]
-        if 100 <= status < 200:  # an informational one: the answer follows
+        if 100 <= head.status < 200:  # an informational one: the answer follows
             if rest:
                 self._read_head(rest)
             return
-        answer = self._answer = Answer(self, status, headers)
-        said = headers.get("Connection", "").lower()
-        self._keep = "close" not in said and (version == b"HTTP/1.1" or "keep-alive" in said)
-        self._chunked = "chunked" in headers.get("Transfer-Encoding", "").lower()
-        self._chunk_ends = self._trailers = False
-        if self._is_head or status in _NO_BODY:
-            self._chunked, self._missing = False, 0
-        elif self._chunked:
-            self._missing = 0
+        self._keep, chunked, missing = head.keep, head.chunked, head.content_length
+        if self._is_head or head.status in _NO_BODY:
+            chunked, missing = False, 0
+        if missing == len(rest) and not chunked:
+            answer = Answer(self, head, rest)
+            self._finished()
         else:
-            self._missing = _UNTIL_CLOSED if answer.content_length is None else answer.content_length
-        self._head = None  # the connection may be free, and asked anew, before this one's asker takes its turn
-        asked.set_result(answer)
-        if rest or (self._missing == 0 and not self._chunked):
-            self._read_body(rest)
+            answer = self._answer = Answer(self, head, None)
+            self._chunked, self._chunk_ends, self._trailers = chunked, False, False
+            self._missing = 0 if chunked else _UNTIL_CLOSED if missing is None else missing
+            if rest:
+                self._read_body(rest)
+        self._head = None
+        asked.fulfil(answer)  # last: who has asked may go on within it
 
     def _read_body(self, data: bytes) -> None:
         if self._chunked:
@@ -299,25 +329,44 @@ class Connection(asyncio.Protocol):
 
     def _end(self) -> None:
         answer, self._answer = self._answer, None
+        self._finished()
+        assert answer is not None
+        answer.end()
+
+    def _finished(self) -> None:
+        """An answer has come whole."""
         if self._keep:
             self._free(self)
         elif self._transport is not None:
             self.closed = True
             self._transport.close()
-        assert answer is not None
-        answer.end()
 
 
-def _parsed(head: bytes) -> tuple[bytes, int, CIMultiDict[str]]:
-    """Version, status and headers of an answer's head. Raises ValueError."""
+def _parsed(head: bytes) -> _Head:
+    """Raises ValueError."""
     first, *lines = head.split(b"\r\n")
     version, _, rest = first.partition(b" ")
     if version not in (b"HTTP/1.1", b"HTTP/1.0") or not rest[:3].isdigit():
         raise ValueError(f"malformed HTTP response {first[:80]!r}")
-    headers: CIMultiDict[str] = CIMultiDict()
-    for line in lines:
-        name, colon, value = line.decode("utf-8", "surrogateescape").partition(":")
-        if not colon or not name or name != name.strip():
-            raise ValueError(f"malformed HTTP header {line[:80]!r}")
-        headers.add(name, value.strip())
-    return version, int(rest[:3]), headers
+    fields = tuple(map(_field, lines))
+    headers = CIMultiDict(fields)
+    length, said = headers.get("Content-Length", ""), headers.get("Connection", "").lower()
+    return _Head(
+        status=int(rest[:3]),
+        fields=fields,
+        headers=CIMultiDictProxy(headers),
+        content_length=int(length) if length.isdigit() else None,
+        chunked="chunked" in headers.get("Transfer-Encoding", "").lower(),
+        keep="close" not in said and (version == b"HTTP/1.1" or "keep-alive" in said),
+    )
+
+
+_known = lru_cache(maxsize=512)(_parsed)
+
+
+def _field(line: bytes) -> tuple[str, str]:
+    """Name and value. Raises ValueError."""
+    name, colon, value = line.decode("utf-8", "surrogateescape").partition(":")
+    if not colon or not name or name != name.strip():
+        raise ValueError(f"malformed HTTP header {line[:80]!r}")
+    return name, value.strip()

@@ -13,9 +13,10 @@ from urllib.parse import quote
 from multidict import CIMultiDict
 
 from controlplane.apimachinery.user import UserInfo
+from controlplane.client.forward.head import header_lines, quoted_path
 from controlplane.client.request import Request
 
-__all__ = ["PEER_PROXIED", "forwarded_headers", "identity_headers"]
+__all__ = ["PEER_PROXIED", "forwarded", "identity_headers"]
 
 PEER_PROXIED = "x-kubernetes-peer-proxied"
 """Says that a server on the same store has sent a request on, so that it is sent on once. Nobody but the peer proxy
@@ -31,7 +32,9 @@ _HOPS = frozenset(
     }
 )
 """Headers of one connection, not of the request."""
-_NOT_SENT_ON = _HOPS | _CREDENTIALS
+_MADE_HERE = frozenset({"x-forwarded-uri", "audit-id"})
+"""Whatever a client says in them."""
+_NOT_SENT_ON = _HOPS | _CREDENTIALS | _MADE_HERE
 _NAME_SAFE = "!#$&'*+-.^_`|~"
 """What a header's name may have beside letters and digits; ``%`` is the escape itself."""
 
@@ -49,30 +52,48 @@ def identity_headers(user: UserInfo) -> CIMultiDict[str]:
     return headers
 
 
-def forwarded_headers(request: Request, *, to_peer: bool = False) -> CIMultiDict[str]:
-    """A request's headers as the answering server gets them: without credentials and what belongs to the connection,
-    with who makes it and where it came from. ``to_peer``: with the mark of the peer proxy. What differs from request to
-    request comes last: a server that knows the rest need not read it again."""
+def forwarded(request: Request, *, to_peer: bool = False) -> tuple[str, bytes]:
+    """A request as the answering server gets it: its target, and its headers, one a line, without credentials and what
+    belongs to the connection, with who makes it and where it came from. ``to_peer``: with the mark of the peer proxy,
+    and without what only repeats the target. What differs from request to request comes last: a server that knows the
+    rest need not read it again."""
+    user, path, audit_id = request.user, quoted_path(request.path), request.audit_id
+    who = (user.name, user.uid, user.groups, tuple(user.extra.items()))
+    lines = _known_lines(tuple(request.headers.items()), request.remote, who, PEER_PROXIED if to_peer else "")
+    if not to_peer:
+        lines += b"X-Forwarded-Uri: %b\r\n" % path.encode()
+    if audit_id:
+        ready = audit_id.isprintable()  # as line breaks are not
+        lines += b"Audit-Id: %b\r\n" % audit_id.encode() if ready else header_lines([("Audit-Id", audit_id)])
+    return f"{path}?{request.query_string}" if request.query_string else path, lines
+
+
+@lru_cache(maxsize=256)
+def _known_lines(
+    sent: tuple[tuple[str, str], ...],
+    remote: str,
+    who: tuple[str, str, tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]],
+    mark: str,
+) -> bytes:
+    """What is the same in all requests that one client sends alike. ``mark``: a header to be set to ``true``."""
+    name, uid, groups, extra = who
     headers: CIMultiDict[str] = CIMultiDict()
-    named = _named_hops(request.headers)
-    for name, value in request.headers.items():
-        lower = name.lower()
+    given = CIMultiDict(sent)
+    named = _named_hops(given)
+    for header, value in sent:
+        lower = header.lower()
         if not (lower in _NOT_SENT_ON or lower in named or lower.startswith(_REMOTE)):
-            headers.add(name, value)
-    if request.remote:
-        address = request.remote.rpartition(":")[0].strip("[]") or request.remote
+            headers.add(header, value)
+    if remote:
+        address = remote.rpartition(":")[0].strip("[]") or remote
         before = ", ".join(headers.popall("X-Forwarded-For", []))
         headers["X-Forwarded-For"] = f"{before}, {address}" if before else address
-    headers["X-Forwarded-Uri"] = quote(request.path, safe="/:@!$&'()*+,;=~")
-    headers["X-Forwarded-Host"] = request.headers.get("Host", "")
+    headers["X-Forwarded-Host"] = given.get("Host", "")
     headers["X-Forwarded-Proto"] = "https"
-    headers.extend(identity_headers(request.user))
-    if to_peer:
-        headers[PEER_PROXIED] = "true"
-    if request.audit_id:
-        headers.popall("Audit-Id", None)
-        headers["Audit-Id"] = request.audit_id
-    return headers
+    headers.extend(identity_headers(UserInfo(name=name, uid=uid, groups=groups, extra=dict(extra))))
+    if mark:
+        headers[mark] = "true"
+    return header_lines(headers.items())
 
 
 @lru_cache(maxsize=256)

@@ -33,15 +33,16 @@ class Unanswered(Exception):
 
 class Pool:
     """``connect`` makes a connection or raises Unanswered. Its connections are to be given to ``free`` when they may
-    be asked anew."""
+    be asked anew; ``retired``, it keeps none."""
 
-    __slots__ = ("_connect", "_connecting", "_idle", "_made", "_waiting")
+    __slots__ = ("_connect", "_connecting", "_idle", "_made", "_waiting", "retired")
 
     def __init__(self, connect: Callable[[Pool], Awaitable[Connection]]) -> None:
         self._connect = connect
         self._idle: list[Connection] = []
         self._connecting = 0
         self._made = 0
+        self.retired = False
         self._waiting: deque[asyncio.Future[Connection | None]] = deque()
         """Each gets a connection, or None: its turn to connect. Nobody waits while fewer than CONNECTS are made."""
 
@@ -53,6 +54,12 @@ class Pool:
                 return connection
             connection.abort()
         return None
+
+    def retire(self) -> None:
+        """Close what is idle; nobody will look for it here."""
+        self.retired = True
+        while self._idle:
+            self._idle.pop().abort()
 
     async def connection(self) -> Connection:
         """A new connection, or one that has just become free.
@@ -83,8 +90,11 @@ class Pool:
 
     def free(self, connection: Connection) -> None:
         """Take back a connection whose answer has come whole."""
+        if self.retired:
+            connection.abort()
+            return
         connection.idle_since = monotonic()
-        if not self._give(connection):
+        if not self._waiting or not self._give(connection):
             self._idle.append(connection)
 
     async def _turn(self) -> Connection | None:

@@ -13,20 +13,18 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import Awaitable
-from urllib.parse import quote
-
-from multidict import CIMultiDict
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from controlplane.base import logs
 from controlplane.base.clock import Clock
-from controlplane.base.values import dataclass
 from controlplane.client.forward.exchange import Answer, Connection
+from controlplane.client.forward.head import request_head
 from controlplane.client.forward.pool import Pool, Unanswered
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection
 
-__all__ = ["CONNECT_SECONDS", "REPEATABLE", "ForwardTransport", "NotTrusted", "Trust", "Unanswered", "target_of"]
+__all__ = ["CONNECT_SECONDS", "REPEATABLE", "ForwardTransport", "NotTrusted", "Trust", "Unanswered"]
 
 log = logs.get(__name__)
 
@@ -38,27 +36,19 @@ _REFUSAL_SECONDS = 0.5
 REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing: what may be sent again where a kept connection turns out to be closed."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
-_PATH_SAFE = "/:@!$&'()*+,;=~"
 
 
 class NotTrusted(Exception):
     """No connection can be tried: the authorities or the proxy certificate cannot be used; the text says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trust:
+class Trust(NamedTuple):
     """How a server proves itself: its certificate names ``server_name`` and is signed by an authority of ``ca_pem``
     (empty: of the machine's). ``insecure``: it need not prove anything."""
 
     server_name: str
     ca_pem: bytes = b""
     insecure: bool = False
-
-
-def target_of(path: str, query_string: str) -> str:
-    """Path (decoded) and query (raw) as they are sent."""
-    encoded = quote(path, safe=_PATH_SAFE)
-    return f"{encoded}?{query_string}" if query_string else encoded
 
 
 class ForwardTransport:
@@ -83,7 +73,6 @@ class ForwardTransport:
         self._connect_seconds, self._dead_seconds = connect_seconds, dead_seconds
         self._pools: dict[tuple[Endpoint, ssl.SSLContext], Pool] = {}
         self._open: set[Connection] = set()
-        self._closed = False
         self._contexts: dict[Trust, ssl.SSLContext] = {}
         self._stamp = self._look()
 
@@ -109,22 +98,30 @@ class ForwardTransport:
         method: str,
         target: str,
         *,
-        headers: CIMultiDict[str],
+        lines: bytes,
         body: bytes = b"",
     ) -> Answer:
         """Send a request; the answer's body is still to be read, as it was encoded, or the answer to be closed.
+        ``lines``: its headers as ``header_lines`` makes them.
 
         Raises:
             NotTrusted. Unanswered.
         """
         context = self._contexts.get(trust) or await self.context(trust)
-        request = _rendered(method, target, endpoint, headers, body)
+        if body or method in _WITH_BODY:
+            lines = b"Content-Length: %d\r\n%b" % (len(body), lines)
+        request = request_head(method, target, endpoint, lines) + body
         pool = self._pool(trust, endpoint, context)
         while True:
             connection = pool.kept() or await pool.connection()
             was_used = connection.idle_since > 0.0
             try:
-                return await connection.ask(request, is_head=method == "HEAD")
+                head = connection.ask(request, is_head=method == "HEAD")
+                try:
+                    return await head
+                except BaseException:
+                    connection.given_up(head)
+                    raise
             except OSError as error:
                 if not (was_used and method in REPEATABLE):
                     raise Unanswered(_said(error), was_sent=True) from error
@@ -143,14 +140,8 @@ class ForwardTransport:
         """Raises Unanswered."""
         loop = asyncio.get_running_loop()
 
-        def free(connection: Connection) -> None:
-            if self._closed or self._contexts.get(trust) is not context:  # nobody would find it any more
-                connection.abort()
-            else:
-                pool.free(connection)
-
         def made() -> Connection:
-            connection = Connection(free, self._open.discard)
+            connection = Connection(pool.free, self._open.discard)
             self._open.add(connection)
             return connection
 
@@ -180,6 +171,12 @@ class ForwardTransport:
     def forget(self, trusts: frozenset[Trust]) -> None:
         """Keep what is needed for these alone."""
         self._contexts = {trust: made for trust, made in self._contexts.items() if trust in trusts}
+        kept = set(self._contexts.values())
+        self._retire(lambda _endpoint, context: context not in kept)
+
+    def leave(self, endpoint: Endpoint) -> None:
+        """Keep no connection to a server that has gone."""
+        self._retire(lambda kept, _context: kept == endpoint)
 
     async def follow_certificate(self, clock: Clock) -> None:
         """Take up a replaced proxy certificate; runs until cancelled."""
@@ -188,15 +185,18 @@ class ForwardTransport:
             stamp = await asyncio.to_thread(self._look)
             if stamp != self._stamp:
                 self._stamp = stamp
-                self._contexts.clear()
+                self.forget(frozenset())
                 log.info("the proxy client certificate has changed", file=self._cert_file)
+
+    def _retire(self, is_retired: Callable[[Endpoint, ssl.SSLContext], bool]) -> None:
+        for place in [place for place in self._pools if is_retired(*place)]:
+            self._pools.pop(place).retire()
 
     async def close(self) -> None:
         """Close all connections. Idempotent."""
-        self._closed = True
+        self._retire(lambda _endpoint, _context: True)
         for connection in tuple(self._open):
             connection.abort()
-        self._pools.clear()
 
     def _look(self) -> tuple[tuple[int, int], ...]:
         found = []
@@ -238,19 +238,6 @@ def _refusal(context: ssl.SSLContext, endpoint: Endpoint, server_name: str) -> s
         return f"tls: {error.reason or error}".lower()
     except OSError:
         return ""
-
-
-def _rendered(method: str, target: str, endpoint: Endpoint, headers: CIMultiDict[str], body: bytes) -> bytes:
-    """A request in one piece. Line breaks in headers, which would be headers of their own, become spaces."""
-    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
-    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}:{endpoint.port}"]
-    if body or method in _WITH_BODY:
-        lines.append(f"Content-Length: {len(body)}")
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    head = "\0".join(lines)
-    if "\r" in head or "\n" in head:
-        head = head.replace("\r", " ").replace("\n", " ")
-    return head.replace("\0", "\r\n").encode("utf-8", "surrogateescape") + b"\r\n\r\n" + body
 
 
 def _said(error: OSError) -> str:

@@ -11,12 +11,11 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from email.parser import BytesParser
 
-from multidict import CIMultiDict
-
 from controlplane.base.streams import Chunk
 from controlplane.base.tasks import TaskGroup
+from controlplane.client.forward.head import header_lines, request_head
 from controlplane.client.forward.transport import CONNECT_SECONDS, Unanswered
-from controlplane.client.request import Response, Sink, UpgradeResponse
+from controlplane.client.request import Request, Response, Sink, UpgradeResponse
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection
 
@@ -37,15 +36,17 @@ def asks_for_upgrade(headers: Mapping[str, str]) -> bool:
 
 
 async def upgrade(
+    request: Request,
     endpoint: Endpoint,
     context: ssl.SSLContext,
     server_name: str,
     *,
-    line: str,
-    headers: CIMultiDict[str],
+    target: str,
+    lines: bytes,
     connect_seconds: float = CONNECT_SECONDS,
 ) -> Response:
-    """Ask for the other protocol. ``line``: method and target. ``connect_seconds``: until the connection is there.
+    """Send on a request for another protocol. ``target`` and ``lines``: as for ``ForwardTransport.send``.
+    ``connect_seconds``: until the connection is there.
 
     Raises:
         Unanswered. BadUpgrade.
@@ -58,7 +59,8 @@ async def upgrade(
     except OSError as error:
         raise Unanswered(reason_of_connection(error, endpoint.host, endpoint.port)) from error
     try:
-        writer.write(_head(line, endpoint, headers))
+        lines += header_lines((("Connection", "Upgrade"), ("Upgrade", request.headers["Upgrade"])))
+        writer.write(request_head(request.method, target, endpoint, lines))
         head = await reader.readuntil(b"\r\n\r\n")
         status = int(head.split(b" ", 2)[1])
         if status == 101:
@@ -75,12 +77,6 @@ async def upgrade(
         raise
     writer.close()
     return answer
-
-
-def _head(line: str, endpoint: Endpoint, headers: CIMultiDict[str]) -> bytes:
-    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
-    lines = [f"{line} HTTP/1.1", f"Host: {host}:{endpoint.port}", *(f"{k}: {v}" for k, v in headers.items())]
-    return "\r\n".join([*(text.replace("\r", " ").replace("\n", " ") for text in lines), "", ""]).encode()
 
 
 async def _refusal(status: int, head: bytes, reader: asyncio.StreamReader) -> Response:

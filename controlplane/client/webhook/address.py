@@ -46,8 +46,9 @@ class WebhookAddress:
                 ca_bundle=bundle,
             )
         parts = urlsplit(client_config.get("url") or "")
-        host, port = parts.hostname or "", parts.port or DEFAULT_PORT
-        return cls(host=host, port=port, path=_rooted(parts.path), ca_bundle=bundle)
+        digits = parts.netloc.rpartition("]")[2].partition(":")[2]
+        port = int(digits) if digits else DEFAULT_PORT  # one that is too large is refused by the call, not here
+        return cls(host=parts.hostname or "", port=port, path=_rooted(parts.path), ca_bundle=bundle)
 
     @property
     def netloc(self) -> str:

@@ -13,11 +13,12 @@ __all__ = ["WebhookCallFailed", "reason_of", "reason_of_connection"]
 
 class WebhookCallFailed(ClientError):
     """No usable answer came; the text says why, and what was called. ``answered``: the webhook has answered, with a
-    status that is no success."""
+    status that is no success. ``uncallable``: nothing was sent, since what the call needs cannot be used."""
 
-    def __init__(self, message: str, *, answered: bool = False) -> None:
+    def __init__(self, message: str, *, answered: bool = False, uncallable: bool = False) -> None:
         super().__init__(message)
         self.answered = answered
+        self.uncallable = uncallable
 
 
 _VERIFY_TEXTS = {
@@ -47,7 +48,7 @@ def reason_of(error: BaseException, host: str, port: int) -> str:
         if isinstance(inner_error, ssl.SSLError):
             return f"tls: {inner_error.reason or inner_error}"
         said = os.strerror(inner_error.errno).lower() if inner_error.errno else str(inner_error)
-        return f"dial tcp {host}:{port}: connect: {said}"
+        return f"dial tcp {_joined(host, port)}: connect: {said}"
     return str(error) or "EOF"
 
 
@@ -61,4 +62,8 @@ def reason_of_connection(error: OSError, host: str, port: int) -> str:
     if isinstance(error, ssl.SSLError):
         return f"tls: {error.reason or error}"
     said = os.strerror(error.errno).lower() if error.errno else str(error)
-    return f"dial tcp {host}:{port}: connect: {said}"
+    return f"dial tcp {_joined(host, port)}: connect: {said}"
+
+
+def _joined(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

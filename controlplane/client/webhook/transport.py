@@ -20,6 +20,7 @@ from urllib.parse import quote, urlencode
 from controlplane.client.request import Response
 from controlplane.client.results import error_of_response
 from controlplane.client.webhook.address import WebhookAddress
+from controlplane.client.webhook.ca_bundle import pem_bundle_error
 from controlplane.client.webhook.certificates import outdated
 from controlplane.client.webhook.errors import WebhookCallFailed, reason_of
 from controlplane.client.webhook.resolver import DNS, Endpoint, ServiceResolver
@@ -36,6 +37,7 @@ DEFAULT_LIMIT_BYTES = 3 << 20
 CONTEXTS = 200
 """Trust that is kept ready, as many as upstream keeps clients. Open connections go with it."""
 _IDLE_SECONDS = 90
+_MAX_PORT = 65_535
 _USER_AGENT = "kube-apiserver-admission"
 """What upstream calls itself towards every webhook; some of them look at it."""
 _PATH_SAFE = "/:@!$&'()*+,;=~%"
@@ -129,6 +131,9 @@ class WebhookTransport:
         try:
             credentials = self._credentials(address.host_port) if credentials is None else credentials
             context = await self._context(address.ca_bundle, credentials)
+        except (OSError, ValueError) as error:
+            raise WebhookCallFailed(str(error), uncallable=True) from error
+        try:
             if address.service[1]:
                 endpoint = await self._resolver.resolve(*address.service, address.port)
         except (OSError, ValueError, LookupError) as error:
@@ -136,6 +141,8 @@ class WebhookTransport:
                 error.args[0] if isinstance(error, LookupError) and error.args else error
             )  # a KeyError quotes its text
             raise WebhookCallFailed(f'Post "{url}": {text}') from error
+        if endpoint.port > _MAX_PORT:
+            raise WebhookCallFailed(f'Post "{url}": dial tcp: address {endpoint.port}: invalid port')
         call = _Call(address, endpoint, target, context, credentials.token)
         for again in (True, False):  # a kept connection may have been closed meanwhile: then once more, as Go does
             try:
@@ -216,7 +223,7 @@ def _make_context(bundle: bytes, credentials: Credentials) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cadata=bundle.decode("ascii", errors="replace"))
         except (ssl.SSLError, ValueError) as error:
-            raise ValueError(f"unable to load root certificates: {error}") from error
+            raise ValueError(pem_bundle_error(bundle) or f"unable to load root certificates: {error}") from error
     else:
         context = ssl.create_default_context()
     context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone

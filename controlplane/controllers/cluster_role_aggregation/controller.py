@@ -5,6 +5,8 @@ Source: behaviour of kubernetes ``pkg/controller/clusterroleaggregation``.
 
 from __future__ import annotations
 
+import asyncio
+
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GVR, Key, Obj
 from controlplane.apimachinery.policy_rule import PolicyRule
@@ -21,6 +23,8 @@ NAME = "cluster-role-aggregation"
 ACCOUNT = "clusterrole-aggregation-controller"
 CLUSTER_ROLES = GVR("rbac.authorization.k8s.io", "v1", "clusterroles")
 WORKERS = 5
+_ROLES_A_TURN = 100
+"""Roles looked at between turns of the loop: half a millisecond."""
 
 
 class ClusterRoleAggregation:
@@ -34,7 +38,7 @@ class ClusterRoleAggregation:
         role = self._known.store.get(key)
         if role is None or role.get("aggregationRule") is None:
             return
-        rules = self._sum(role)
+        rules = await self._sum(role)
         if rules == (role.get("rules") or []):
             return
         wanted = {
@@ -45,16 +49,22 @@ class ClusterRoleAggregation:
         }
         await self._roles.patch(key, wanted, PatchType.APPLY, field_manager=ACCOUNT, force=True)
 
-    def _sum(self, role: Obj) -> list[Obj]:
+    async def _sum(self, role: Obj) -> list[Obj]:
         rules: list[Obj] = []
         for selector in map(label_selector_of, role["aggregationRule"].get("clusterRoleSelectors") or ()):
-            for other in self._selected(selector):
+            for other in await self._selected(selector):
                 if meta.name(other) != meta.name(role):
                     rules += [rule for rule in other.get("rules") or () if rule not in rules]
         return rules
 
-    def _selected(self, selector: LabelSelector) -> list[Obj]:
-        return sorted((o for o in self._known.store if selector.matches(meta.labels(o))), key=meta.name)
+    async def _selected(self, selector: LabelSelector) -> list[Obj]:
+        selected: list[Obj] = []
+        for count, other in enumerate(list(self._known.store), 1):
+            if selector.matches(meta.labels(other)):
+                selected.append(other)
+            if count % _ROLES_A_TURN == 0:
+                await asyncio.sleep(0)
+        return sorted(selected, key=meta.name)
 
     def aggregating(self, _old: Obj | None, _new: Obj | None) -> list[Key]:
         """Any change of a role may change every sum."""

@@ -12,7 +12,7 @@ from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.status import APIError
 from controlplane.client.api import APIClient
 from controlplane.client.discovery import resources
-from controlplane.client.results import object_of, raise_for_status
+from controlplane.client.results import object_of, raise_for_status, read
 
 __all__ = ["Schemas"]
 
@@ -60,7 +60,7 @@ class Schemas:
         if response.status == 404:
             return {}
         raise_for_status(response, "GET")
-        schemas: Mapping[str, Obj] = (object_of(response).get("components") or {}).get("schemas") or {}
+        schemas: Mapping[str, Obj] = ((await read(response, object_of)).get("components") or {}).get("schemas") or {}
         return schemas
 
 

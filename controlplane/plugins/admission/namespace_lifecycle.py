@@ -48,7 +48,14 @@ class _Lifecycle:
         storage = self._services.storage_of("", "namespaces")
         if storage is None:
             return  # this server keeps no namespaces, so any will do
-        await self._admit_creation(storage, attributes)
+        name = attributes.namespace
+        try:
+            entry = await storage.get(Key("", name), ANY)
+        except StorageError:  # not in memory, or memory cannot answer
+            entry = await self._find_stored(storage, name)
+        if self._terminating.get(name) == (entry.mod_revision, False) and name not in self._deleted_at:
+            return
+        await self._admit_creation(storage, attributes, entry)
 
     def _admit_deletion(self, attributes: Attributes) -> None:
         if attributes.name in IMMORTAL:
@@ -59,12 +66,8 @@ class _Lifecycle:
         while self._deleted_at and now - next(iter(self._deleted_at.values())) > _LIVE_LOOKUP_SECONDS:
             self._deleted_at.popitem(last=False)
 
-    async def _admit_creation(self, storage: Storage, attributes: Attributes) -> None:
+    async def _admit_creation(self, storage: Storage, attributes: Attributes, entry: Entry) -> None:
         name = attributes.namespace
-        try:
-            entry = await storage.get(Key("", name), ANY)
-        except StorageError:  # not in memory, or memory cannot answer
-            entry = await self._find_stored(storage, name)
         known = self._terminating.get(name)
         if known is not None and known[0] == entry.mod_revision:
             terminating = known[1]

@@ -7,9 +7,12 @@ go before its dependents. So the server that stores the last step looks at the s
 something is left:
 
 * the finalizer ``kubernetes`` stays in the spec of a namespace that has objects under keys of no resource known here;
+* for the namespace controller, which has been told to delete all, anything of whatever resource counts: what it went by
+  may have been the discovery of another server, or of another time;
 * the finalizers ``orphan`` and ``foregroundDeletion`` stay on an owner of such objects.
 
-That holds for every client. Upstream has nothing like it.
+The first and the last hold for every client; upstream has nothing like it. As there, an administrator may finalize a
+namespace whose objects can be seen.
 """
 
 from __future__ import annotations
@@ -27,6 +30,10 @@ __all__ = ["PLUGIN"]
 
 NAMESPACES = GroupResource("", "namespaces")
 NAMESPACE_FINALIZER = "kubernetes"
+NAMESPACE_CONTROLLERS = frozenset(
+    {"system:serviceaccount:kube-system:namespace-controller", "system:kube-controller-manager"}
+)
+"""Who finalizes namespaces: ours and kube-controller-manager's, with and without an account of its own."""
 COLLECTOR_FINALIZERS = frozenset({"orphan", "foregroundDeletion"})
 
 
@@ -44,10 +51,12 @@ def _build(services: PluginServices) -> Hooks:
         if attributes.subresource:
             if _keeps_namespace(old) and not _keeps_namespace(new):
                 await fresh()
-                _refuse(attributes, await objects.in_namespace(attributes.name), "in this namespace")
+                _refuse_unserved(attributes, await objects.in_namespace(attributes.name), "in this namespace")
+                if attributes.user.name in NAMESPACE_CONTROLLERS:
+                    _refuse_served(attributes, mirror.in_namespace(attributes.name))
         elif (before := meta.finalizers(old)) and COLLECTOR_FINALIZERS & (set(before) - set(meta.finalizers(new))):
             await fresh()
-            _refuse(attributes, await objects.owned_by(meta.uid(old)), "owned by this object")
+            _refuse_unserved(attributes, await objects.owned_by(meta.uid(old)), "owned by this object")
 
     return Hooks(operations=frozenset({Operation.UPDATE}), validate=validate, wants=_wants, close=objects.close)
 
@@ -60,16 +69,29 @@ def _keeps_namespace(namespace: Obj) -> bool:
     return NAMESPACE_FINALIZER in ((namespace.get("spec") or {}).get("finalizers") or ())
 
 
-def _refuse(attributes: Attributes, left: Mapping[str, int], where: str) -> None:
+def _refuse_unserved(attributes: Attributes, left: Mapping[str, int], where: str) -> None:
     """Raises APIError if something is left."""
     if left:
-        listed = ", ".join(f"{resource} ({count})" for resource, count in sorted(left.items()))
         raise conflict(
             attributes.resource.gr,
             attributes.name,
             f"objects {where} are in the store that this server does not serve, so they cannot be seen to here: "
-            f"{listed}. A server that serves them must be there, or they must be removed from the store",
+            f"{_listed(left)}. A server that serves them must be there, or they must be removed from the store",
         )
+
+
+def _refuse_served(attributes: Attributes, left: Mapping[str, int]) -> None:
+    """Raises APIError if something is left."""
+    if left:
+        raise conflict(
+            attributes.resource.gr,
+            attributes.name,
+            f"objects in this namespace are in the store still: {_listed(left)}",
+        )
+
+
+def _listed(left: Mapping[str, int]) -> str:
+    return ", ".join(f"{resource} ({count})" for resource, count in sorted(left.items()))
 
 
 PLUGIN = AdmissionPlugin(name="UnservedContent", default_on=True, build=_build)

@@ -34,7 +34,10 @@ _LOOKS_EVERY = 8
 
 class Channel:
     """``revision``: of the newest frame. ``on_pending`` is told once when there is something to flush; ``on_empty``
-    when the last watcher has left, or when the channel has failed (then it takes no more watchers)."""
+    when the last watcher has left, or when the channel has failed (then it takes no more watchers). ``frames``: it
+    frames changes in the step that applies them."""
+
+    frames = True
 
     __slots__ = (
         "_base",
@@ -161,6 +164,7 @@ class Bell(Channel):
     leave, and catch up by themselves, in revision order and as fast as the conversion goes."""
 
     __slots__ = ()
+    frames = False
 
     def take(self, change: Change, memo: Memo) -> None:
         if self.selection.admits(change.key):

@@ -9,13 +9,14 @@ whatever the number of namespaces watched.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change, Ring
 
 if TYPE_CHECKING:
     from controlplane.storage.cache.channel import Channel
+    from controlplane.storage.cache.selection import Memo
 
 __all__ = ["Collection", "Collections"]
 
@@ -23,12 +24,13 @@ __all__ = ["Collection", "Collections"]
 class Collection:
     """``name``: group and resource, for metrics. ``prefix`` ends in a slash. ``raw`` and ``poisoned``: how many of
     its ``count`` entries are not read yet, and cannot be read. ``since``: changes at and below this revision are not
-    in the ring, whatever the ring's floor. ``observer`` is shown every change in the step that applies it.
-    ``newest``: the generation of the newest view."""
+    in the ring, whatever the ring's floor. ``observer`` is shown every change in the step that applies it;
+    ``foresees`` a long one before that, in a thread. ``newest``: the generation of the newest view."""
 
     __slots__ = (
         "count",
         "end",
+        "foresees",
         "name",
         "newest",
         "observer",
@@ -48,6 +50,7 @@ class Collection:
         self.count = self.raw = self.poisoned = 0
         self.scopes: dict[bytes, list[Channel]] = {}
         self.observer: Callable[[Change], None] | None = None
+        self.foresees: Callable[[Change], None] | None = None
 
     @property
     def floor(self) -> int:
@@ -73,13 +76,17 @@ class Collection:
         if not channels:
             del self.scopes[channel.scope]
 
-    def show(self, change: Change) -> None:
-        """Show one change to the channels that may want it."""
+    def channels_of(self, key: bytes) -> list[Channel]:
+        """The channels that may want a change of a key."""
+        scopes = dict.fromkeys((self.prefix, key[: key.rfind(b"/") + 1], key))
+        return [channel for scope in scopes for channel in self.scopes.get(scope, ())]
+
+    def show(self, change: Change, memo: Memo) -> None:
+        """Show one change to the channels that may want it. ``memo``: what has been made of it already."""
         scopes = self.scopes
         if not scopes:
             return
         key = change.key
-        memo: dict[Any, Any] = {}
         for channel in scopes.get(self.prefix, ()):
             channel.take(change, memo)
         namespace = key[: key.rfind(b"/") + 1]

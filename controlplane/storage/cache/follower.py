@@ -14,6 +14,7 @@ from time import perf_counter
 
 from controlplane.base import logs
 from controlplane.base.clock import Clock
+from controlplane.storage.cache.foresight import foresee
 from controlplane.storage.cache.image import Draft, Image
 from controlplane.storage.cache.metrics import INITIALIZATIONS, STREAMS_LOST
 from controlplane.storage.cache.slices import SLICE_SECONDS, Slices
@@ -145,6 +146,7 @@ class Follower:
         image = self._image
         if fetching := image.intake.fetch(event.kv for event in batch.events):
             await fetching
+        await foresee(image, batch.events)
         until = perf_counter() + SLICE_SECONDS
         last = 0
         for event in batch.events:

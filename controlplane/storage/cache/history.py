@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
+from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.metrics import HISTORY_READS
 from controlplane.storage.cache.ring import Change
 from controlplane.storage.cache.slices import Slices
-from controlplane.storage.kv.api import KV
+from controlplane.storage.kv.api import KV, KeyValue
 
 __all__ = ["History"]
 
@@ -73,7 +74,10 @@ class History:
         slices = Slices()
         entries: list[Entry] = []
         for kv in result.items:
-            entries.append(self._intake.read(kv))
+            entries.append(self._intake.read(kv) if len(kv.value) < LONG_BYTES else await self._read_aside(kv))
             if slices.due():
                 await slices.rest()
         return entries, result.total, result.revision
+
+    async def _read_aside(self, kv: KeyValue) -> Entry:
+        return await aside(lambda: self._intake.read(kv))

@@ -178,20 +178,23 @@ class Mirror:
         view = View(resource, self._collection(resource), self.intake, conversion, self._flights)
         return ObjectStorage(self, view)
 
-    def observe(self, resource: Resource, observer: Observer) -> Callable[[], None]:
+    def observe(
+        self, resource: Resource, observer: Observer, *, foresees: Callable[[Change], None] | None = None
+    ) -> Callable[[], None]:
         """Tell an observer of a resource's changes from now on, and of what there is if the image is loaded. One
-        observer to a resource. Returns how to stop."""
+        observer to a resource. ``foresees`` is shown a long change before it is applied, in a thread. Returns how to
+        stop."""
         collection = self._collection(resource)
         if collection.observer is not None:
             raise ValueError(f"{resource.gr} is observed already")
-        collection.observer = observer.changed
+        collection.observer, collection.foresees = observer.changed, foresees
         self._observers.append(observer)
         if self.loaded:
             observer.replaced()
             observer.step()
 
         def stop() -> None:
-            collection.observer = None
+            collection.observer = collection.foresees = None
             self._observers.remove(observer)
 
         return stop
@@ -204,6 +207,17 @@ class Mirror:
             for entry in entries:
                 self.intake.read_of(collection, entry)
         return entries
+
+    def in_namespace(self, namespace: str) -> dict[str, int]:
+        """How many objects of resources that are known here lie in a namespace, by resource (``plural.group``)."""
+        found: dict[str, int] = {}
+        below = f"{namespace}/".encode()
+        for collection in self.image.collections.all():
+            entries = self.scan(collection.prefix + below)
+            if entries:
+                group, plural = collection.name
+                found[f"{plural}.{group}" if group else plural] = len(entries)
+        return found
 
     def unclaimed(self) -> Iterator[Entry]:
         """The entries of keys that are no resource's here, ascending by key; most are not read yet (``peek``)."""

@@ -15,6 +15,7 @@ from typing import Any
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.status import APIError
+from controlplane.base.aside import LONG_BYTES
 from controlplane.storage.api import Predicate, Representation
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change
@@ -87,6 +88,15 @@ class Selection:
     def matches(self, entry: Entry) -> bool:
         """Whether an entry whose key is admitted is selected. Raises Unreadable."""
         return self._all or self.predicate.matches(self.view.decode(entry, self.version))
+
+    def is_long(self, *states: Entry | None) -> bool:
+        """Whether to look at these states, or to frame them, takes so long that it is worth a thread."""
+        return any(
+            len(state.data) >= LONG_BYTES
+            and not (self._all and self.representation.plain and self.view.is_made(state, self.version))
+            for state in states
+            if state is not None
+        )
 
     def state_frame(self, entry: Entry, *, first: bool) -> bytes:
         """An entry of the initial state. Raises Unreadable."""

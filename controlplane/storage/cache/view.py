@@ -144,6 +144,13 @@ class View:
             or wanted in self._forms(entry)
         )
 
+    def is_made(self, entry: Entry, version: str, encoding: Encoding | None = None) -> bool:
+        """Whether the bytes of an entry are kept, so that to serve it takes no work."""
+        if encoding is not None:
+            return self._form_name(version, encoding) in self._forms(entry)
+        wanted = self._api_versions[version]
+        return (self._as_stored and entry.origin.api_version == wanted) or wanted in self._forms(entry)
+
     def served(self, entry: Entry, version: str) -> bytes:
         """The bytes of an entry in a served version; remote ones must be ready.
 

@@ -13,10 +13,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
 from controlplane.base import logs
+from controlplane.base.aside import aside
 from controlplane.base.streams import Chunk, Sink
 from controlplane.storage.api import WatchOptions
 from controlplane.storage.cache.channel import Channel
@@ -223,8 +225,8 @@ class Watcher:
         for entry in entries:
             if selection.view.is_remote and not selection.view.is_ready(entry, selection.version):  # after a rest
                 await selection.view.ready((entry,), selection.version)
-            if selection.admits(entry.key) and self._state_matches(entry):
-                line = selection.state_frame(entry, first=selection.headed and not self.started)
+            line = await self._state_line(entry) if selection.admits(entry.key) else b""
+            if line:
                 self.started = True
                 lines.append(line)
                 count += 1
@@ -242,9 +244,15 @@ class Watcher:
         await self._write_lines(lines)
         return revision
 
-    def _state_matches(self, entry: Entry) -> bool:
-        self._selection.view.prepare(entry)
-        return self._selection.matches(entry)
+    async def _state_line(self, entry: Entry) -> bytes:
+        """The frame of an entry of the initial state; none if it is not selected."""
+        selection, first = self._selection, self._selection.headed and not self.started
+        selection.view.prepare(entry)
+
+        def line() -> bytes:
+            return selection.state_frame(entry, first=first) if selection.matches(entry) else b""
+
+        return await aside(line) if selection.is_long(entry) else line()
 
     async def _catch_up(self) -> None:
         """Write all changes after ``position``, then join the channel in the same loop step."""
@@ -264,7 +272,7 @@ class Watcher:
             lines = await self._lines(changes)
             if len(changes) >= RING_STEP:
                 through = changes[-1].revision
-            elif not lines:
+            elif not lines and through == self._mirror.revision:
                 self._join(through)
                 return
             self.position = max(self.position, through)
@@ -297,15 +305,21 @@ class Watcher:
                     await slices.rest()
 
     async def _lines(self, changes: Sequence[Change]) -> list[bytes]:
-        """Frames for this watcher alone; waits only for what somebody else converts."""
+        """Frames for this watcher alone, in slices."""
         selection = self._selection
         lines: list[bytes] = []
+        slices = Slices()
         if selection.view.is_remote:
             await selection.ready(changes)
         for change in changes:
             if not selection.admits(change.key):
                 continue
-            frame = selection.frame(change, {})
+            if selection.is_long(change.entry, change.prev):
+                frame = await aside(partial(selection.frame, change, {}))
+            else:
+                frame = selection.frame(change, {})
+            if slices.due():
+                await slices.rest()
             if frame is not None:
                 line, event, kept = frame
                 if selection.headed and not self.started:

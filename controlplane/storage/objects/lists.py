@@ -6,8 +6,11 @@ the store. Long work is sliced: the snapshot is taken in one step, before the fi
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import partial
 
+from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.storage.api import Freshness, ListResult, Match, Predicate
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.metrics import CONSISTENT_READS, READ_WAIT
@@ -101,10 +104,18 @@ class Lister:
                 await slices.rest()
         if not then:
             return live
-        kept = [entry for entry in live if entry.key not in then]
-        kept += [entry for entry in then.values() if entry is not None]
-        kept.sort(key=_key)
-        return kept
+        kept: list[Entry] = []
+        at = 0
+        for key in sorted(then):  # few changes among many objects: all that lies between two is taken over at once
+            place = bisect_left(live, key, lo=at, key=_key)
+            kept += live[at:place]
+            at = place + 1 if place < len(live) and live[place].key == key else place
+            entry = then[key]
+            if entry is not None:
+                kept.append(entry)
+            if slices.due():
+                await slices.rest()
+        return kept + live[at:]
 
     async def _filtered(
         self, entries: Sequence[Entry], predicate: Predicate, revision: int, *, version: str, limit: int
@@ -128,7 +139,11 @@ class Lister:
         for i, entry in enumerate(entries, 1):
             if view.is_remote and not view.is_ready(entry, version):  # no more, after a rest
                 await view.ready((entry,), version)
-            if predicate.matches(view.decode(entry, version)):
+            if len(entry.data) < LONG_BYTES:
+                matches = predicate.matches(view.decode(entry, version))
+            else:
+                matches = await aside(partial(_matches, view, entry, version, predicate))
+            if matches:
                 matching.append(entry)
                 if len(matching) == enough:
                     return matching, i
@@ -181,6 +196,10 @@ class Lister:
                     await slices.rest()
         if unreadable:
             raise UnreadableList(unreadable)
+
+
+def _matches(view: View, entry: Entry, version: str, predicate: Predicate) -> bool:
+    return predicate.matches(view.decode(entry, version))
 
 
 def _key(entry: Entry) -> bytes:

@@ -6,9 +6,12 @@ stand over one collection.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any
 
 from controlplane.apimachinery.identity import Key, Obj
+from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.base.streams import Sink
 from controlplane.storage import api
 from controlplane.storage.api import Encoding, Freshness, Keep, ListResult, Predicate, Representation, WatchOptions
@@ -94,7 +97,11 @@ class ObjectStorage:
         for entry in own:
             if view.is_remote and not view.is_ready(entry, version):  # no more, after a rest
                 await view.ready((entry,), version)
-            served.append(self._view.encoded(entry, version, encoding))
+            if len(entry.data) >= LONG_BYTES and not view.is_made(entry, version, encoding):
+                view.prepare(entry)
+                served.append(await aside(partial(view.encoded, entry, version, encoding)))
+            else:
+                served.append(view.encoded(entry, version, encoding))
             if slices.due():
                 await slices.rest()
         return served
@@ -102,32 +109,39 @@ class ObjectStorage:
     def served_nowait(self, entry: api.Entry, version: str, encoding: Encoding | None = None) -> bytes | None:
         own: Entry = entry  # type: ignore[assignment]  # entries come from this storage
         view = self._view
+        if len(own.data) >= LONG_BYTES and not view.is_made(own, version, encoding):
+            return None
         return view.encoded(own, version, encoding) if not view.is_remote or view.is_ready(own, version) else None
 
     async def decode(self, entry: api.Entry, version: str) -> Obj:
         own: Entry = entry  # type: ignore[assignment]  # entries come from this storage
         if self._view.is_remote:
             await self._view.ready((own,), version)
-        return self._view.decode(own, version)
+        if len(own.data) < LONG_BYTES:
+            return self._view.decode(own, version)
+        self._view.prepare(own)
+        return await aside(lambda: self._view.decode(own, version))
 
     async def converted(self, obj: Obj, version: str) -> Obj:
         return await self._view.converted(obj, version)
 
-    async def create(self, key: Key, obj: Obj, *, ttl_seconds: int = 0) -> Entry:
-        return await self._writer.create(self.store_key(key), obj, ttl_seconds=ttl_seconds)
+    def create(self, key: Key, obj: Obj, *, ttl_seconds: int = 0) -> Coroutine[Any, Any, Entry]:
+        return self._writer.create(self.store_key(key), obj, ttl_seconds=ttl_seconds)
 
-    async def update(
+    def update(
         self,
         key: Key,
         mutate: Callable[[Obj, api.Entry], Awaitable[Obj | Keep]],
         *,
         version: str,
         ttl_seconds: int = 0,
-    ) -> Entry:
-        return await self._writer.update(self.store_key(key), mutate, version=version, ttl_seconds=ttl_seconds)
+    ) -> Coroutine[Any, Any, Entry]:
+        return self._writer.update(self.store_key(key), mutate, version=version, ttl_seconds=ttl_seconds)
 
-    async def delete(self, key: Key, check: Callable[[Obj, api.Entry], Awaitable[None]], *, version: str) -> Entry:
-        return await self._writer.delete(self.store_key(key), check, version=version)
+    def delete(
+        self, key: Key, check: Callable[[Obj, api.Entry], Awaitable[None]], *, version: str
+    ) -> Coroutine[Any, Any, Entry]:
+        return self._writer.delete(self.store_key(key), check, version=version)
 
     async def watch(
         self, namespace: str | None, predicate: Predicate, representation: Representation, options: WatchOptions

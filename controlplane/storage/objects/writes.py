@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from controlplane.apimachinery.codec.objects import encode_stored
 from controlplane.apimachinery.identity import Obj
+from controlplane.base.aside import LONG_BYTES, aside, is_long, note_size
 from controlplane.storage.api import Entry as StoredEntry
 from controlplane.storage.api import Keep
 from controlplane.storage.cache.entry import Entry
@@ -43,7 +44,7 @@ class Writer:
 
     async def create(self, key: bytes, obj: Obj, *, ttl_seconds: int) -> Entry:
         """See ``storage.api.Storage.create``."""
-        plain = await self._encoded(obj) if self._view.is_remote else self._encode(obj)
+        plain = await self._encoded(obj) if self._view.is_remote or is_long() else self._encode(obj)
         plain, result = await self._put(key, plain, obj, expect=ABSENT, ttl_seconds=ttl_seconds)
         if not result.succeeded:
             raise KeyExists(key, revision=result.current.mod_revision if result.current else result.revision)
@@ -58,11 +59,13 @@ class Writer:
         ttl_seconds: int,
     ) -> Entry:
         """See ``storage.api.Storage.update``."""
-        is_remote = self._view.is_remote
         state = self._remembered(key)
         while True:
             state, entry, new = await self._judged(key, state, mutate, version)
-            plain = b"" if isinstance(new, Keep) else await self._encoded(new) if is_remote else self._encode(new)
+            if isinstance(new, Keep):
+                plain = b""
+            else:
+                plain = await self._encoded(new) if self._view.is_remote or is_long() else self._encode(new)
             if isinstance(new, Keep) or (not self._mirror.intake.is_stale(entry) and self._encoded_as(entry, plain)):
                 if state.current:
                     return entry
@@ -104,7 +107,12 @@ class Writer:
                     raise KeyNotFound(key, revision=self._mirror.revision)
             if self._view.is_remote:
                 await self._view.ready((entry,), version)
-            obj = self._view.decode(entry, version)
+            note_size(len(entry.data))
+            if is_long() and not state.current and await self._mirror.fresh(None):
+                state = _State(self._mirror.image.index.get(key), current=True)  # too long to be judged twice
+                if state.entry is not entry:
+                    continue
+            obj = await self._decoded(entry, version) if is_long() else self._view.decode(entry, version)
             try:
                 return state, entry, await judge(obj, entry)
             except Exception:
@@ -114,6 +122,10 @@ class Writer:
                 if stored.entry is not None and stored.entry.mod_revision == entry.mod_revision:
                     raise
                 state = stored
+
+    async def _decoded(self, entry: Entry, version: str) -> Obj:
+        self._view.prepare(entry)
+        return await aside(lambda: self._view.decode(entry, version))
 
     def _remembered(self, key: bytes) -> _State:
         """The state in memory; where the store's revision costs nothing it may prove to be current."""
@@ -130,7 +142,11 @@ class Writer:
         current = result.current
         if fetching := self._mirror.intake.fetch((current,)):
             await fetching
-        return _State(None if current is None else self._mirror.intake.read(current), current=True)
+        if current is None:
+            return _State(None, current=True)
+        if len(current.value) < LONG_BYTES:
+            return _State(self._mirror.intake.read(current), current=True)
+        return _State(await aside(lambda: self._mirror.intake.read(current)), current=True)
 
     def _written(self, key: bytes, plain: bytes, revision: int, create_revision: int) -> Entry:
         """The entry of a write that succeeded: the mirror's own, where it has it already."""
@@ -148,7 +164,9 @@ class Writer:
         return encode_stored(self._view.to_storage(obj), resource.storage_gvk, native=resource.native)
 
     async def _encoded(self, obj: Obj) -> bytes:
-        """The same where somebody else may have to convert the object."""
+        """The same where somebody else may have to convert the object, or it takes long."""
+        if not self._view.is_remote:
+            return await aside(lambda: self._encode(obj)) if is_long() else self._encode(obj)
         resource = self._view.resource
         stored = await self._view.to_storage_remote(obj)
         return encode_stored(stored, resource.storage_gvk, native=resource.native)

@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from controlplane.apimachinery.identity import GVR, Key, Obj
+from controlplane.client.resources import PatchType
 from controlplane.testing.planes import running_plane
 from tests.aio import run
 from tests.integration.controllers.objects import Objects, found, until
 
 SECRETS = GVR("", "v1", "secrets")
+TOYS = GVR("example.org", "v1", "toys")
+DEFINITIONS = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
 @asynccontextmanager
@@ -119,5 +122,48 @@ def test_another_party_s_finalizer_outlasts_ours() -> None:
 
             await until(ours_is_off)
             assert await o.names() == set()
+
+    run(main())
+
+
+def _toys(*, served: bool) -> Obj:
+    version = {"name": "v1", "served": served, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    return {
+        "apiVersion": str(DEFINITIONS.gv),
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "toys.example.org"},
+        "spec": {
+            "group": TOYS.group,
+            "scope": "Namespaced",
+            "names": {"plural": "toys", "singular": "toy", "kind": "Toy"},
+            "versions": [version],
+        },
+    }
+
+
+def test_what_is_known_and_not_served_keeps_it_until_somebody_says_otherwise() -> None:
+    """An administrator may finalize a namespace by hand, as upstream; the controller does not."""
+
+    async def main() -> None:
+        async with objects() as o:
+            definitions = o.of(DEFINITIONS, namespaced=False)
+            await definitions.create(_toys(served=True))
+            toy = {"apiVersion": str(TOYS.gv), "kind": "Toy", "metadata": {"namespace": "doomed", "name": "one"}}
+            await o.of(TOYS).create(toy)
+            await definitions.patch(Key("", "toys.example.org"), _toys(served=False), PatchType.MERGE)
+            await o.namespaces.delete(Key("", "doomed"))
+
+            async def explained() -> bool:
+                obj = await namespace(o)
+                assert obj is not None
+                status, _, message = conditions(obj).get("NamespaceDeletionContentFailure", ("", "", ""))
+                return status == "True" and "toys.example.org (1)" in message
+
+            await until(explained)
+            obj = await namespace(o)
+            assert obj is not None
+            obj["spec"]["finalizers"] = []
+            await o.namespaces.update(obj, subresource="finalize")
+            assert await namespace(o) is None
 
     run(main())

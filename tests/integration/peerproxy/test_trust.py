@@ -19,11 +19,12 @@ from controlplane.client.forward.identity import PEER_PROXIED
 from controlplane.client.request import Handler, Request, Response
 from controlplane.generic.config import Config, ConfigError
 from controlplane.generic.peers import add_peer_proxy
+from controlplane.peerproxy import trust
 from controlplane.peerproxy.metrics import REFUSED, REROUTED
 from controlplane.testing.planes import Plane, plane_config
 from tests.aio import run
-from tests.integration.peerproxy.fleet import Files, Fleet, eventually, fleet, impatient, make_files
-from tests.integration.peerproxy.kinds import GADGETS, serve_a
+from tests.integration.peerproxy.fleet import Files, Fleet, eventually, fleet, heard, impatient, make_files
+from tests.integration.peerproxy.kinds import GADGETS, serve_a, serve_b
 
 GADGETS_PATH = f"/apis/{GADGETS.gv}/namespaces/default/gadgets"
 YEARS = 2 * 365 * 86400.0
@@ -76,6 +77,34 @@ def test_a_peer_that_does_not_fit_gives_no_answer_and_the_log_names_the_flag(
     run(main())
 
 
+def test_other_authorities_are_taken_up_while_requests_go_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trust, "LOOK_SECONDS", 0.05)
+
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, _):
+            ca, other = tmp_path / "peers.crt", make_files(tmp_path, name="other").proxy_ca
+            right = (made.files.certs / "serving-ca.crt").read_bytes()
+            ca.write_bytes(right)
+            a = await made.start("a", serve_a, change=lambda made, config: made.peered(config, ca_file=str(ca)))
+            await heard(a, 1)
+
+            async def answered(status: int) -> bool:
+                answers = [await impatient(a).request("GET", GADGETS_PATH) for _ in range(5)]
+                assert {answer.status for answer in answers} <= {200, 503}
+                return all(answer.status == status for answer in answers)
+
+            assert await answered(200)
+            ca.write_bytes(other.read_bytes())
+            assert await eventually(lambda: answered(503)), "kept connections are not used again"
+            assert any("--peer-ca-file" in str(record.__dict__) for record in caplog.records)
+            ca.write_bytes(other.read_bytes() + right)
+            assert await eventually(lambda: answered(200))
+
+    run(main())
+
+
 @pytest.mark.parametrize("flag", ["--proxy-client-cert-file", "--requestheader-client-ca-file", "--peer-ca-file"])
 def test_a_missing_file_is_refused_at_the_start(flag: str, tmp_path: Path) -> None:
     files = make_files(tmp_path)
@@ -120,6 +149,31 @@ def test_clients_cannot_say_who_they_are_nor_that_they_are_peers(
             assert (await asked(a, files, review, claim, cert="admin", body={}))[2].count('"username":"admin"') == 1
             status, _, body = await asked(a, files, GADGETS_PATH, mark, cert="admin")
             assert (status, json.loads(body)["kind"]) == (200, "GadgetList"), "the mark of a client says nothing"
+
+    run(main())
+
+
+def test_a_peer_that_advertises_somebody_elses_address_is_not_believed_to_be_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As containers do that have one address, each on its own machine: whoever calls it reaches itself."""
+
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, _):
+            await made.stop("b")
+            a = await made.start("a", serve_a)
+
+            def elsewhere(config: Config) -> None:
+                serve_b(config)
+                config.identity = replace(config.identity, advertise_ip="127.0.0.1", advertise_port=a.running.port)
+
+            await made.start("b", elsewhere)
+
+            async def named() -> bool:
+                return any("--peer-advertise-ip" in str(record.__dict__) for record in caplog.records)
+
+            assert await eventually(named)
+            assert (await impatient(a).request("GET", GADGETS_PATH)).status == 503, "b may serve them"
 
     run(main())
 

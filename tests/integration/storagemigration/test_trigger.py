@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -95,9 +95,9 @@ class Servers:
 
 
 @asynccontextmanager
-async def three_servers(directory: Path) -> AsyncIterator[Servers]:
+async def three_servers(directory: Path, names: Sequence[str] = NAMES) -> AsyncIterator[Servers]:
     """All store gadgets as v1, and there are some."""
-    for name in NAMES:
+    for name in names:
         (directory / name).mkdir()
     async with shared_store() as store, AsyncExitStack() as stack:
         servers = Servers(store, directory)
@@ -107,7 +107,7 @@ async def three_servers(directory: Path) -> AsyncIterator[Servers]:
                 await servers.stop(name)
 
         stack.push_async_callback(stop_all)
-        for name in NAMES:
+        for name in names:
             await servers.start(name, "v1")
         await servers.make_gadgets(60)
         await servers.note(OLD)
@@ -165,5 +165,28 @@ def test_a_migration_is_cancelled_when_the_servers_differ_again(tmp_path: Path) 
 
             await until(is_cancelled, seconds=30)
             assert await servers.noted() == OLD
+
+    run(main(), seconds=100)
+
+
+def test_what_was_stored_while_servers_differed_is_migrated_after_a_rollback(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with three_servers(tmp_path, ("a", "b")) as servers:
+            await servers.stop("a")
+            await servers.start("a", "v2")
+            gadgets = Migrations(servers.planes["a"]).of(GADGETS)
+            await gadgets.create(
+                {"apiVersion": str(GADGETS.gv), "kind": "Gadget", "metadata": {"name": "new", "namespace": "default"}}
+            )
+            kv = servers.planes["b"].control_plane.kv
+            assert await stored_versions(kv, b"/registry/factory.example.org/gadgets/") == {OLD: 60, NEW: 1}
+            await servers.stop("a")
+            await servers.start("a", "v1")
+
+            async def migrated() -> bool:
+                return await stored_versions(kv, b"/registry/factory.example.org/gadgets/") == {OLD: 61}
+
+            await until(migrated, seconds=30)
+            await servers.note(OLD)
 
     run(main(), seconds=100)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import FieldManager
+from controlplane.apimachinery.patch.structured.compare import compare, set_beside
 from controlplane.apimachinery.patch.structured.errors import ConflictError
+from controlplane.apimachinery.patch.structured.fieldset import Fields, union
 from controlplane.apimachinery.patch.structured.merge import merge
 from tests.property.apply.model import Conflicts, Model, Owner, Paths, extract, fields_of, paths_of
 from tests.unit.apimachinery.patch.structured.schemas import THING, thing
@@ -165,3 +167,11 @@ def test_extracting_what_was_applied_gives_the_applied_set_back(
     assert mine == frozenset(fields_of(applied, THING)) - SYSTEM
     extracted = extract(merged, mine, THING)
     assert frozenset(fields_of(extracted, THING)) - SYSTEM == mine
+
+
+@given(CONTENT, CONTENT, LABELS)
+def test_what_is_set_beside_a_blank_object_is_what_comparing_finds(blank: Obj, content: Obj, labels: Obj) -> None:
+    new = made(content, labels)
+    ignored: Fields = {"f:kind": {}, "f:metadata": {"f:name": {}}, "f:nested": {"f:a": {}}}
+    changes = compare(blank, new, THING, ignored)
+    assert set_beside(blank, new, THING, ignored) == union(changes.modified, changes.added)

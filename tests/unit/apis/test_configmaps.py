@@ -62,8 +62,8 @@ def test_any_text_is_data() -> None:
             ['data[same]: Invalid value: "same": duplicate of key present in binaryData'],
         ),
         ({"binaryData": {"bad key": ""}}, [f'binaryData[bad key]: Invalid value: "bad key": {BAD_KEY}']),
-        ({"data": {"k": "x" * (1024 * 1024 + 1)}}, [": Too long: may not be more than 1048576 bytes"]),
-        ({"data": {"k": "é" * (512 * 1024 + 1)}}, [": Too long: may not be more than 1048576 bytes"]),
+        ({"data": {"k": "x" * (1024 * 1024 + 1)}}, ["[]: Too long: may not be more than 1048576 bytes"]),
+        ({"data": {"k": "é" * (512 * 1024 + 1)}}, ["[]: Too long: may not be more than 1048576 bytes"]),
         ({"metadata": {"name": "Upper"}}, [f'metadata.name: Invalid value: "Upper": {BAD_NAME}']),
         ({"metadata": {"name": "under_score"}}, [f'metadata.name: Invalid value: "under_score": {BAD_NAME}']),
         ({"metadata": {"name": "a..b"}}, [f'metadata.name: Invalid value: "a..b": {BAD_NAME}']),
@@ -91,7 +91,7 @@ def test_create(fields: dict[str, Any], errors: list[str]) -> None:
 @pytest.mark.parametrize("extra_bytes", [0, 1, 2, 3])
 def test_binary_data_counts_as_the_bytes_it_stands_for(extra_bytes: int) -> None:
     encoded = base64.b64encode(b"\0" * (1024 * 1024 - 2 + extra_bytes)).decode()
-    too_long = [": Too long: may not be more than 1048576 bytes"] if extra_bytes > 2 else []
+    too_long = ["[]: Too long: may not be more than 1048576 bytes"] if extra_bytes > 2 else []
     assert created(binaryData={"k": encoded}) == too_long
 
 

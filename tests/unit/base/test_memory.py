@@ -1,7 +1,11 @@
+import os
 import subprocess
 import sys
 
 import pytest
+
+from controlplane.base.memory import LARGE_PAGE_BYTES, gather_in_large_pages
+from tests.processes import resident_mb
 
 PROGRAM = """
 import resource, sys
@@ -27,3 +31,13 @@ def faults(mode: str) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="what glibc does")
 def test_freed_memory_is_used_again_without_faulting_it_in() -> None:
     assert faults("keep") < faults("leave") / 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what Linux does")
+def test_memory_in_large_pages_holds_what_it_held_and_is_hardly_more() -> None:
+    held = [bytes([n % 256]) * 500_000 for n in range(40)]
+    before = resident_mb(os.getpid())
+    made = gather_in_large_pages()
+    assert 0 <= made <= before * 1e6 / LARGE_PAGE_BYTES
+    assert resident_mb(os.getpid()) - before < 5
+    assert all(block.count(n % 256) == 500_000 for n, block in enumerate(held))

@@ -11,6 +11,36 @@ from tests.unit.cel.environments import ENVIRONMENT
 EXPRESSION = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 )
+ARGUMENTS = EXPRESSION.replace("'(', ", "'(', ')', ")
+INDEX = EXPRESSION.replace("'!', ", "'!', '?', ")
+
+ONE_ISSUE = [
+    # source, column, what follows "Syntax error: "; by ANTLR's own runtime with the grammar of cel-go
+    ("i.", 3, "no viable alternative at input '.'"),
+    ("i.[0]", 3, "no viable alternative at input '.['"),
+    ("i. .j", 4, "no viable alternative at input '. .'"),
+    (".", 2, "no viable alternative at input '.'"),
+    ("!-i", 3, "no viable alternative at input '-i'"),
+    ("!", 2, f"extraneous input '<EOF>' expecting {EXPRESSION}"),
+    ("f(", 3, f"mismatched input '<EOF>' expecting {ARGUMENTS}"),
+    ("f(,)", 3, f"extraneous input ',' expecting {ARGUMENTS}"),
+    ("f(i,)", 5, f"mismatched input ')' expecting {EXPRESSION}"),
+    ("f(i", 4, "missing ')' at '<EOF>'"),
+    ("f(i j)", 5, "extraneous input 'j' expecting ')'"),
+    ("[f(i", 5, "mismatched input '<EOF>' expecting ')'"),
+    ("i ? (s : s", 8, "missing ')' at ':'"),
+    ("i ? s s", 7, "missing ':' at 's'"),
+    ("i ? s", 6, "mismatched input '<EOF>' expecting ':'"),
+    ("[1 2]", 4, "extraneous input '2' expecting {']', ','}"),
+    ("[1, 2", 6, "mismatched input '<EOF>' expecting {']', ','}"),
+    ("[1,", 4, "missing ']' at '<EOF>'"),
+    ("[,,]", 3, "extraneous input ',' expecting ']'"),
+    ("i[]", 3, f"mismatched input ']' expecting {INDEX}"),
+    ('{"a": 1', 8, "mismatched input '<EOF>' expecting {'}', ','}"),
+    ('{"a" 1}', 6, "missing ':' at '1'"),
+    ("T{a: 1 b: 2}", 8, "mismatched input 'b' expecting {'}', ','}"),
+    ("T{a: 1,", 8, "missing '}' at '<EOF>'"),
+]
 
 ISSUES: list[tuple[str, list[tuple[int, int, str]]]] = [
     ("s =", [(1, 3, "Syntax error: token recognition error at: '='")]),
@@ -175,3 +205,12 @@ def test_types_are_inferred(source: str, shown: str) -> None:
 def test_operators_bind_as_the_language_has_it() -> None:
     for source in ("1 + 2 * 3 == 7 && !false || false", "a > 1 ? true : false ? false : true", "-2 * -3 == 6"):
         assert compile_expression(source, ENVIRONMENT).run(100, 7, *[None] * 10)[0] is True
+
+
+@pytest.mark.parametrize(("source", "column", "message"), ONE_ISSUE)
+def test_one_thing_missing_or_too_much_is_told_as_antlr_does(source: str, column: int, message: str) -> None:
+    with pytest.raises(CompileError) as refused:
+        compile_expression(source, ENVIRONMENT)
+    assert [(issue.column + 1, issue.message) for issue in refused.value.issues] == [
+        (column, f"Syntax error: {message}")
+    ]

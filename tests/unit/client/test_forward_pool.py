@@ -162,3 +162,17 @@ def test_what_comes_for_somebody_who_has_gone_is_the_next_ones(gets_connection: 
         assert server.most == CONNECTS
 
     run(main())
+
+
+def test_a_retired_pool_closes_what_is_idle() -> None:
+    async def main() -> None:
+        server = Server()
+        (task,) = await server.asked(1)
+        server.take()
+        connection = await task
+        server.pool.free(connection)
+        server.pool.retire()
+        assert connection.closed
+        assert server.pool.kept() is None
+
+    run(main())

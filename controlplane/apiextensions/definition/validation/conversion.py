@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from controlplane.apiextensions.definition.validation.ca_bundle import ca_bundle_error
 from controlplane.apiextensions.definition.validation.options import Strictness
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.validation.field import FieldError, forbidden, invalid, not_supported, required
 from controlplane.apimachinery.validation.names import dns1035_label
 from controlplane.apis.admissionregistration.addresses import validate_service, validate_url
+from controlplane.client.webhook.ca_bundle import ca_bundle_error
 
 __all__ = ["conversion_errors"]
 

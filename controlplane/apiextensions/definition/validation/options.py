@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from controlplane.apiextensions.definition.conditions import is_true
-from controlplane.apiextensions.definition.validation.ca_bundle import ca_bundle_error
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.schema_defaults import has_unpruned_defaults
 from controlplane.apimachinery.schema.structural import structural_errors, unsupported_keyword
 from controlplane.base.values import dataclass
+from controlplane.client.webhook.ca_bundle import ca_bundle_error
 
 __all__ = ["TYPES", "Strictness", "known_schemas", "schemas_of", "some_schema", "strictness_of_update", "walk_schema"]
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from controlplane.apimachinery.patch.structured.elements import path_text
+import orjson
+
+from controlplane.apimachinery.patch.structured.elements import escape_html, path_text
+from controlplane.apimachinery.validation.field import go_quoted
 from controlplane.base.values import dataclass
 
 __all__ = ["Conflict", "ConflictError", "FormError", "Manager", "TypeMismatch"]
@@ -31,11 +34,19 @@ class Manager(NamedTuple):
     api_version: str = ""
     subresource: str = ""
 
+    @property
+    def identifier(self) -> str:
+        """As JSON; among those that are else equal (in time, say) its order decides."""
+        named = {"manager": self.name, "operation": self.operation}
+        named |= {"apiVersion": self.api_version} if self.api_version else {}
+        named |= {"subresource": self.subresource} if self.subresource else {}
+        return escape_html(orjson.dumps(named).decode())
+
     def __str__(self) -> str:
         """As conflicts name it."""
-        text = f'"{self.name}"'
+        text = go_quoted(self.name)
         if self.subresource:
-            text += f' with subresource "{self.subresource}"'
+            text += f" with subresource {go_quoted(self.subresource)}"
         return text if self.operation == "Apply" else f"{text} using {self.api_version}"
 
 
@@ -63,7 +74,7 @@ def _conflicts_text(conflicts: list[Conflict]) -> str:
     if len(conflicts) == 1:
         return f"Apply failed with 1 conflict: conflict with {conflicts[0].manager}: {conflicts[0].field}"
     lines = []
-    for manager in sorted({c.manager for c in conflicts}):
+    for manager in sorted({c.manager for c in conflicts}, key=lambda m: m.identifier):
         lines.append(f"conflicts with {manager}:")
         lines += [f"- {c.field}" for c in conflicts if c.manager == manager]
     return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)

@@ -5,6 +5,7 @@ Source: behaviour of sigs.k8s.io/structured-merge-diff ``typed`` Merge, its orde
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from typing import Any
 
 from controlplane.apimachinery.patch.structured.types import ListType, MapType, Type
@@ -63,8 +64,9 @@ def _merge_lists(live: list[Any], applied: list[Any], type_: ListType) -> list[A
     if len(applied_by) != len(applied):
         raise ValueError("duplicate entries for key in an applied list")
     applied_order = list(applied_by)
-    once = {e: item for e, item in zip(live_elements, live, strict=True) if live_elements.count(e) == 1}
-    shared = [e for e in applied_order if e in set(live_elements)]
+    times = Counter(live_elements)
+    once = {e: item for e, item in zip(live_elements, live, strict=True) if times[e] == 1}
+    shared = deque(e for e in applied_order if e in times)
     out: list[Any] = []
     done: set[str] = set()
     at_live = at_applied = 0
@@ -73,7 +75,7 @@ def _merge_lists(live: list[Any], applied: list[Any], type_: ListType) -> list[A
         out.append(_merge(once.get(element, ABSENT), applied_by[element], type_.element))
         done.add(element)
         if shared and shared[0] == element:
-            shared.pop(0)
+            shared.popleft()
 
     while at_live < len(live) or at_applied < len(applied):
         element = live_elements[at_live] if at_live < len(live) else None

@@ -24,9 +24,10 @@ _TEXT_FORMATS = (None, "", "byte")
 
 class MapType:
     """An object: declared fields, and a type for all others (None: there are no others). ``atomic``: owned whole.
-    ``known``: the declared fields that have been asked for, a shortcut to ``field``."""
+    ``known``: the declared fields that have been asked for, a shortcut to ``field``. ``leaves``: all its fields are
+    scalars of one type, as labels are."""
 
-    __slots__ = ("_element", "_open", "_others", "_schemas", "atomic", "known")
+    __slots__ = ("_element", "_open", "_others", "_schemas", "atomic", "known", "leaves")
 
     def __init__(self, schema: Obj, *, is_open: bool) -> None:
         """``is_open``: fields that are not declared are kept, here and below."""
@@ -40,6 +41,7 @@ class MapType:
         self._others: Any = schema.get("additionalProperties")
         if self._others is None:
             self._others = is_open or not self._schemas
+        self.leaves = not self._schemas and isinstance(self._others, dict) and self._others.get("type") in _SCALARS
         self._element: Type | None = None
 
     @property

@@ -18,7 +18,7 @@ import orjson
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.structured.check import check_type
-from controlplane.apimachinery.patch.structured.compare import Changes, compare
+from controlplane.apimachinery.patch.structured.compare import Changes, compare, set_beside
 from controlplane.apimachinery.patch.structured.errors import Conflict, ConflictError, FormError, Manager
 from controlplane.apimachinery.patch.structured.fieldset import (
     Fields,
@@ -99,7 +99,7 @@ class Updater:
             FormError.
         """
         self._check_forms(Versioned(live, version), managers)
-        changes = self.changes(live, new, version)
+        changes = compare(live, new, self.types[version], self._ignored[version])
         mine = union(changes.modified, changes.added)
         if not managers:  # a new object, nearly always
             return {manager: OwnedSet(mine, version, applied=False)} if mine else {}
@@ -113,9 +113,10 @@ class Updater:
             managers[manager] = OwnedSet(mine, version, applied=False)
         return managers
 
-    def changes(self, live: Obj, new: Obj, version: str) -> Changes:
-        """What a write changes, but for what nobody can own here. Raises ValueError: an item without identity."""
-        return compare(live, new, self.types[version], self._ignored[version])
+    def created(self, blank: Obj, new: Obj, version: str) -> Fields:
+        """What a creation sets, but for what nobody can own here. ``blank``: what objects have that nobody has set.
+        Raises ValueError: an item without identity."""
+        return set_beside(blank, new, self.types[version], self._ignored[version])
 
     def apply(
         self, live: Obj, config: Obj, version: str, managers: Managers, manager: Manager, *, force: bool

@@ -11,9 +11,9 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.errors import MalformedPatch, PatchNotApplicable, TooManyOperations
 from controlplane.apimachinery.patch.json_patch import apply_json_patch
 from controlplane.apimachinery.patch.merge_patch import INVALID_PATCH, apply_merge_patch
-from controlplane.apimachinery.schema.duplicates import merge_duplicates
+from controlplane.apimachinery.schema.strict import json_patch_problems
 from controlplane.apimachinery.status import bad_request, not_found, request_entity_too_large
-from controlplane.apiserver.endpoints.body import decode_patched, read_body
+from controlplane.apiserver.endpoints.body import decode_patched, parse, read_body
 from controlplane.apiserver.endpoints.changes.api import Change, Edit
 from controlplane.apiserver.endpoints.changes.refused import not_applicable
 from controlplane.client.negotiation import JSON_PATCH, MERGE_PATCH
@@ -28,11 +28,12 @@ async def json_patch(edit: Edit) -> Change:
     """Raises APIError: 400 for what is no JSON patch, 413."""
     raw, checked = await read_body(edit.request), edit.options.field_validation != "Ignore"
     try:
-        value, problems = merge_duplicates(raw, loads(raw))
+        value, problems = await parse(raw)
         operations = _operations(value, checked=checked)
     except (MalformedJSON, _WrongType) as error:
         raise bad_request(f"error decoding patch: {error}" if checked else str(error)) from error
-    problems = [f"json patch {problem}" for problem in [*problems, *_unknown_members(operations)]]
+    if problems or any(operation.keys() - _OPERATION_FIELDS for operation in operations):
+        problems = [f"json patch {problem}" for problem in json_patch_problems(raw)]
     return _change(edit, patch_function(JSON_PATCH, operations), problems)
 
 
@@ -40,7 +41,7 @@ async def merge_patch(edit: Edit) -> Change:
     """Raises APIError: 400 for what is no merge patch, 413."""
     raw, checked = await read_body(edit.request), edit.options.field_validation != "Ignore"
     try:
-        value, problems = merge_duplicates(raw, loads(raw))
+        value, problems = await parse(raw)
     except MalformedJSON as error:
         raise bad_request(f"error decoding patch: {error}" if checked else INVALID_PATCH) from error
     if not isinstance(value, dict):
@@ -116,13 +117,3 @@ def _operations(value: Any, *, checked: bool) -> list[Obj]:
             if not isinstance(given := operation.get(name, ""), (str, type(None))):
                 raise _WrongType(given, f"struct field jsonPatchOp.{name} of type string")
     return [operation or {} for operation in value]
-
-
-def _unknown_members(operations: list[Obj]) -> list[str]:
-    """Members that operations of a JSON patch have and should not, as strict decoding words them."""
-    return [
-        f'unknown field "[{index}].{name}"'
-        for index, operation in enumerate(operations)
-        for name in operation
-        if name not in _OPERATION_FIELDS
-    ]

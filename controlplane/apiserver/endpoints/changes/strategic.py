@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.identity import Obj
@@ -23,6 +25,8 @@ __all__ = ["strategic_merge_patch"]
 
 _SCHEMA = "strategic merge schema"
 
+_INTEGERS_BELOW = 2**63
+
 
 async def strategic_merge_patch(edit: Edit) -> Change:
     """Raises APIError: 400 for what is no JSON object, 413."""
@@ -35,6 +39,7 @@ async def strategic_merge_patch(edit: Edit) -> Change:
         value = {}
     if not isinstance(value, dict):
         raise bad_request(f"json: cannot unmarshal {json_kind(value)} into Go value of type map[string]interface {{}}")
+    value = _whole_floats_as_integers(value)
     served, options = edit.target.served, edit.options
     schema = _schema(served)
 
@@ -51,12 +56,29 @@ async def strategic_merge_patch(edit: Edit) -> Change:
         except StrategicMergeError as error:
             raise APIError(500, "", str(error)) from error
         obj = decode_patched(
-            loads(dumps(patched)), served, problems, options.field_validation, edit.warn, shown=lambda: go_value(value)
+            loads(dumps(patched)),
+            served,
+            problems,
+            options.field_validation,
+            edit.warn,
+            shown=lambda: go_value(value),
+            converted=True,
         )
         edit.fields.update(old, obj, edit.manager)
         return obj
 
     return change
+
+
+def _whole_floats_as_integers(value: Any) -> Any:
+    """``1.0`` fits a field of integers, where the same in a text (another type of patch) does not."""
+    if isinstance(value, dict):
+        return {key: _whole_floats_as_integers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole_floats_as_integers(item) for item in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < _INTEGERS_BELOW:
+        return int(value)
+    return value
 
 
 def _schema(served: Served) -> Obj:

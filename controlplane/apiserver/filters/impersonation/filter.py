@@ -5,6 +5,7 @@ Source: kubernetes/apiserver ``pkg/endpoints/filters/impersonation/constrained_i
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from time import perf_counter
 from typing import NamedTuple
 
@@ -36,10 +37,11 @@ def with_impersonation(following: Handler, *, authorizer: Authorizer) -> Handler
     """Make ``request.user`` whom the headers name, and take them out of the request; 403 if that is not allowed."""
     modes = Modes(authorizer)
 
-    async def handle(request: Request) -> Response:
+    def handle(request: Request) -> Awaitable[Response]:
         wanted = take_wanted_user(request)
-        if wanted is None:
-            return await following(request)
+        return following(request) if wanted is None else impersonated(request, wanted)
+
+    async def impersonated(request: Request, wanted: UserInfo) -> Response:
         requestor, began = request.user, perf_counter()
         try:
             identity = await modes.identity(wanted, attributes_of(requestor, request.info))

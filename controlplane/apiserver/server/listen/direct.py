@@ -2,8 +2,9 @@
 
 The same handler, the same answers: only aiohttp's request object and its tasks are left out, and its parser where it
 has read the same headers before, which cost more than all filters together. What the handler of a read does before it
-first waits is done at once; if it has to wait, or the answer is a stream or a large one, the rest is a task. A write is
-a task from its begin. The connection takes nothing else until its task has ended.
+first waits is done at once. If it waits for an ``Awaited`` (the answer of another server), it goes on where that comes;
+if it waits for anything else, or the answer is a stream or a large one, the rest is a task. A write is a task from its
+begin. The connection takes nothing else until its request has its answer.
 
 Everything else goes the ordinary road: bytes that are not exactly one whole request, HEAD, HTTP/1.0, chunked bodies,
 upgrades, bodies that are still coming. A connection of which it cannot be told where the next request begins stays on
@@ -51,6 +52,8 @@ class Front(Protocol):
     handler: Handler
     requests: Owner
     """Of the tasks of requests that had to wait."""
+    waiting: set[DirectRoad]
+    """Where a request waits without a task; told by ``lost`` that it is not waited for any longer."""
 
     def request(
         self,
@@ -59,6 +62,8 @@ class Front(Protocol):
         target: str,
         headers: CIMultiDict[str] | CIMultiDictProxy[str],
         body: bytes,
+        *,
+        audit_id: str,
     ) -> Request: ...
 
     def answer(self, response: Response, *, close: bool = False) -> CompleteAnswer | StreamAnswer: ...
@@ -85,9 +90,9 @@ class _Exchange:
 
 
 class DirectRoad:
-    """The short road of one connection. ``busy`` while a request's task is under way."""
+    """The short road of one connection. ``busy`` while a request is under way."""
 
-    __slots__ = ("_connection", "_front", "_heads", "_held", "_owed", "_task", "busy")
+    __slots__ = ("_connection", "_front", "_heads", "_held", "_owed", "_task", "_waiting", "busy")
 
     def __init__(self, connection: Connection, front: Front) -> None:
         self._connection, self._front = connection, front
@@ -95,6 +100,7 @@ class DirectRoad:
         self._owed = 0  # bytes of a body that the ordinary road is still to get, or UNKNOWN
         self._held = b""
         self._task: asyncio.Task[None] | None = None
+        self._waiting: Rest[Response] | None = None  # what goes on without a task
         self.busy = False
 
     def take(self, data: bytes) -> bool:
@@ -108,7 +114,7 @@ class DirectRoad:
         body = data[found.body_at :]
         if len(body) > front.body_limit_bytes:
             return False
-        request = front.request(connection, found.method, found.target, found.headers, body)
+        request = front.request(connection, found.method, found.target, found.headers, body, audit_id=found.audit_id)
         if found.method in _WRITES:
             self._begin(self._answer(request, found))
             return True
@@ -116,12 +122,13 @@ class DirectRoad:
             outcome = first_step(front.handler, request)
         except asyncio.CancelledError:
             connection.force_close()
-            return True
         except Exception as error:  # noqa: BLE001  # the outermost frame of a request: logged there, answered here
             self._write(front.failed(error), close=True)
-            return True
-        if isinstance(outcome, Rest) or not self._write(outcome):
-            self._begin(self._finish(outcome, found), outcome.context if isinstance(outcome, Rest) else None)
+        else:
+            if isinstance(outcome, Rest):
+                self._wait(outcome, found)
+            elif not self._write(outcome):
+                self._begin(self._finish(outcome, found))
         return True
 
     def passed(self, data: bytes, message: object | None) -> None:
@@ -144,8 +151,37 @@ class DirectRoad:
 
     def lost(self) -> None:
         """The client has gone: nobody waits for the answer."""
-        if self._task is not None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+        elif self._task is not None:
             self._task.cancel()
+
+    def _wait(self, rest: Rest[Response], found: Found) -> None:
+        """Go on with a request when what it waits for is there."""
+        if not rest.followed(lambda: self._go_on(rest, found)):
+            self._begin(self._finish(rest, found), rest.context)
+            return
+        self._waiting, self.busy = rest, True
+        self._front.waiting.add(self)
+        self._connection.under_way()
+
+    def _go_on(self, rest: Rest[Response], found: Found) -> None:
+        """Take the next step of what waited without a task."""
+        self._waiting = None
+        self._front.waiting.discard(self)
+        try:
+            outcome = rest.next_step()
+        except asyncio.CancelledError:
+            self._ended(keep=False)
+        except Exception as error:  # noqa: BLE001  # as in take()
+            self._ended(keep=self._write(self._front.failed(error), close=True))
+        else:
+            if isinstance(outcome, Rest):
+                self._wait(outcome, found)
+            elif self._write(outcome):
+                self._ended(keep=True)
+            else:
+                self._begin(self._finish(outcome, found))
 
     def _write(self, response: Response, *, close: bool = False) -> bool:
         """Write a small complete answer; False: it is another kind, or has to wait."""
@@ -161,7 +197,7 @@ class DirectRoad:
         transport.write(written)
         if closes:
             connection.force_close()
-        else:
+        elif not self.busy:  # else _ended does
             connection.answered()
         return True
 

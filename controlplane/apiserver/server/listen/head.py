@@ -66,10 +66,10 @@ def head(
         old: the client speaks HTTP/1.0.
     """
     text = _opening("HTTP/1.0" if old else "HTTP/1.1", status, content_type)
-    for name, value in headers:
-        line = f"{name}: {value}\r\n"
-        text += line if line.count("\n") == 1 and line.count("\r") == 1 else f"{_clean(name)}: {_clean(value)}\r\n"
-    text += _DATE.now()
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
+        lines = "".join([f"{_clean(name)}: {_clean(value)}\r\n" for name, value in headers])
+    text += lines + _DATE.now()
     if length is not None:
         if status not in {204, 304}:
             text += f"Content-Length: {length}\r\n"

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from aiohttp.http import HttpVersion11, RawRequestMessage
-from multidict import CIMultiDict, CIMultiDictProxy
+
+from controlplane.client.request import KnownHeaders
 
 __all__ = ["Found", "KnownHeads"]
 
@@ -31,17 +32,19 @@ _AUDIT_ID = re.compile(rb"\r\nAudit-Id: ([0-9A-Za-z-]{1,64})\Z")
 
 
 class _Block(NamedTuple):
-    headers: CIMultiDictProxy[str]
+    headers: KnownHeaders
     body_bytes: int
 
 
 class Found(NamedTuple):
-    """A whole request: ``body_at`` is where its body begins, which ends where the data ends."""
+    """A whole request: ``body_at`` is where its body begins, which ends where the data ends. ``audit_id``: what the
+    header of this name says, which is not among ``headers`` then."""
 
     method: str
     target: str
-    headers: CIMultiDict[str] | CIMultiDictProxy[str]
+    headers: KnownHeaders
     body_at: int
+    audit_id: str
 
 
 class KnownHeads:
@@ -64,19 +67,21 @@ class KnownHeads:
         if end < 0:
             return None
         lines = data[begin:end]
-        audit_id = _AUDIT_ID.search(lines, max(0, len(lines) - _AUDIT_ID_BYTES))
-        if audit_id is not None:
-            lines = lines[: audit_id.start()]
-        block = self._blocks.get(lines)
+        block, audit_id = self._blocks.get(lines), None
         if block is None:
-            block = self._learn(data[: line.end()] + lines + _END, line)
+            audit_id = _AUDIT_ID.search(lines, max(0, len(lines) - _AUDIT_ID_BYTES))
+            if audit_id is not None:
+                lines = lines[: audit_id.start()]
+                block = self._blocks.get(lines)
+            if block is None:
+                block = self._learn(data[:begin] + lines + _END, line)
         if block is None or end + 4 + block.body_bytes != len(data):
             return None
-        headers: CIMultiDict[str] | CIMultiDictProxy[str] = block.headers
-        if audit_id is not None:
-            headers = headers.copy()
-            headers.add("Audit-Id", audit_id[1].decode())
-        return Found(line[1].decode(), line[2].decode(), headers, end + 4)
+        if audit_id is None:
+            return Found(line[1].decode(), line[2].decode(), block.headers, end + 4, "")
+        if "Audit-Id" in block.headers:  # twice
+            return None
+        return Found(line[1].decode(), line[2].decode(), block.headers, end + 4, audit_id[1].decode())
 
     def missing(self, data: bytes, message: object) -> int | None:
         """How many bytes of its body are still to come of the request that ``data`` begins, given what the parser made
@@ -97,7 +102,9 @@ class KnownHeads:
             return None
         if len(self._blocks) >= BLOCKS:
             del self._blocks[next(iter(self._blocks))]
-        block = self._blocks[head[line.end() : -len(_END)]] = _Block(message.headers, _body_bytes(message))
+        block = self._blocks[head[line.end() : -len(_END)]] = _Block(
+            KnownHeaders(message.headers), _body_bytes(message)
+        )
         return block
 
 

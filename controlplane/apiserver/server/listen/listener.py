@@ -8,6 +8,7 @@ Shutdown is the server's to order: ``stop_accepting``, ``end_streams``, ``close`
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
@@ -103,6 +104,7 @@ class Listener:
         self._owner, self.requests = Owner("listener"), Owner("listener")
         self._door = Door(most=config.most_connections, most_per_address=config.most_per_address)
         self._compressor = Compressor()
+        self.waiting: set[DirectRoad] = set()
         self._sinks: set[ConnectionSink] = set()
         self._server: ConnectionServer | None = None
         self.closing = False
@@ -154,6 +156,9 @@ class Listener:
         if self._server is not None:
             self._server.pre_shutdown()  # idle connections end at once, the others with their answer
             await self._server.shutdown(seconds)
+        for road in tuple(self.waiting):
+            road.lost()
+        await asyncio.sleep(0)  # they take their next steps; what then goes on is a task
         await self.requests.close()
         self._compressor.close()
 
@@ -166,8 +171,10 @@ class Listener:
         body: bytes = b"",
         *,
         read: Callable[[], Awaitable[bytes]] | None = None,
+        audit_id: str = "",
     ) -> Request:
-        """Our Request. ``target``: origin form, raw. ``read``: reads the body, where it has not come yet."""
+        """Our Request. ``target``: origin form, raw. ``read``: reads the body, where it has not come yet. ``audit_id``:
+        where it is not in the headers."""
         path, _, query = target.partition("?")
         return Request(
             method,
@@ -179,6 +186,7 @@ class Listener:
             received_at=monotonic(),
             body=body,
             read=read,
+            audit_id=audit_id,
         )
 
     def answer(self, response: Response, *, close: bool = False) -> CompleteAnswer | StreamAnswer:

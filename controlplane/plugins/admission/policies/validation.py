@@ -23,6 +23,7 @@ from controlplane.plugins.admission.policies.index import Binding, BoundScope, P
 from controlplane.plugins.admission.policies.invocation import Frame, namespace_of
 from controlplane.plugins.admission.policies.metrics import observe_check
 from controlplane.plugins.admission.policies.parameters import ParameterError, Parameters
+from controlplane.storage.cache.slices import Slices
 
 __all__ = ["Validation"]
 
@@ -76,8 +77,11 @@ class Validation:
         relevant = self._index.relevant(attributes.operation, attributes.resource, attributes.subresource)
         permissions = Permissions(self._authorizer, attributes.user)
         run = _Run(attributes, Versions(attributes, self._tables), permissions)
+        slices = Slices()
         for one in relevant:
             await self._policy(one, run)
+            if slices.due():
+                await slices.rest()
         if run.failures:
             attributes.annotate(_FAILURES, dumps(run.failures[:_MOST_FAILURES]).decode())
         if run.denials:

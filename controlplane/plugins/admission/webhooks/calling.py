@@ -73,7 +73,8 @@ async def ask(
         answer = await webhooks.post(hook.address, body, timeout_seconds=hook.timeout_seconds)
         verdict = verdict_of(answer, version, uid, mutating=mutating)
     except WebhookCallFailed as error:
-        raise CallFailed(hook, f"failed to call webhook: {error}") from error
+        what = "could not get REST client" if error.uncallable else "failed to call webhook"
+        raise CallFailed(hook, f"{what}: {error}") from error
     except BadReview as error:
         what = "received invalid webhook response" if error.invalid else "failed to call webhook"
         raise CallFailed(hook, f"{what}: {error}") from error

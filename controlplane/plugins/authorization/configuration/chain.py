@@ -10,8 +10,9 @@ Source: kubernetes ``pkg/kubeapiserver/authorizer/reload.go``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
@@ -77,8 +78,8 @@ class ConfiguredAuthorizers:
         self._types = _types(configured)
         self._union = self._built(configured)
 
-    async def authorize(self, attributes: Attributes) -> tuple[Decision, str]:
-        return await self._union.authorize(attributes)
+    def authorize(self, attributes: Attributes) -> Coroutine[Any, Any, tuple[Decision, str]]:
+        return self._union.authorize(attributes)
 
     async def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         return await self._union.rules_for(user, namespace)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
-from controlplane.base.metrics import counter, histogram
+from controlplane.base.metrics import CounterChild, HistogramChild, counter, histogram
 
 __all__ = ["DURATION", "ERRORS", "LEASE_OBJECTS", "REQUESTS", "RequestCounter"]
 
@@ -38,18 +38,29 @@ LEASE_OBJECTS: Final = histogram(
 class RequestCounter:
     """Counts requests; ``name_of``: group and resource of a key, both ``""`` for a key of no resource."""
 
-    __slots__ = ("name_of",)
+    __slots__ = ("_known", "name_of")
 
     def __init__(self) -> None:
         self.name_of: Callable[[bytes], tuple[str, str]] = _unnamed
+        self._known: dict[tuple[str, tuple[str, str]], tuple[HistogramChild, CounterChild]] = {}
 
     def count(self, operation: str, key: bytes, begun: float, *, failed: bool = False) -> None:
         """A request has been answered, or has failed; ``begun``: when, by ``perf_counter``."""
-        labels = (operation, *self.name_of(key))
-        DURATION.labels_cached(labels).observe(perf_counter() - begun)
-        REQUESTS.labels_cached(labels).inc()
+        what = operation, self.name_of(key)
+        duration, requests = self._known.get(what) or self._learn(operation, *what[1])
+        duration.observe(perf_counter() - begun)
+        requests.inc()
         if failed:
-            ERRORS.labels_cached(labels).inc()
+            ERRORS.labels_cached((operation, *what[1])).inc()
+
+    def _learn(self, operation: str, group: str, resource: str) -> tuple[HistogramChild, CounterChild]:
+        """Keep at hand what counts one operation on one resource; there are no more than metrics have children."""
+        labels = operation, group, resource
+        known = self._known[operation, (group, resource)] = (
+            DURATION.labels_cached(labels),
+            REQUESTS.labels_cached(labels),
+        )
+        return known
 
 
 def _unnamed(_: bytes) -> tuple[str, str]:

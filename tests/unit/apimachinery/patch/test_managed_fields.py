@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.managed_fields import LAST_APPLIED, FieldManager
-from controlplane.apimachinery.patch.structured.errors import ConflictError
+from controlplane.apimachinery.patch.structured.errors import Conflict, ConflictError, Manager
 from tests.unit.apimachinery.patch.structured.schemas import THING, thing
 
 VERSION = "example.org/v1"
@@ -163,6 +163,62 @@ def test_kubectl_takes_over_what_it_applied_on_the_client_side() -> None:
     taken = fields.apply(obj, thing(scalar="y"), "kubectl", force=False)
     assert taken["scalar"] == "y"
     assert '"scalar":"y"' in taken["metadata"]["annotations"][LAST_APPLIED]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        pytest.param('{"apiVersion":"example.org/v2","kind":"Thing","scalar":"x"}', id="of another version"),
+        pytest.param('{"apiVersion":"example.org/v1","kind":"Other","scalar":"x"}', id="of another kind"),
+        pytest.param('{"apiVersion":"example.org/v1","scalar":"x"}', id="of no kind"),
+        pytest.param('{"apiVersion":"example.org/v1","kind":"Thing","scalar":"z"}', id="changed since"),
+        pytest.param("scalar: x", id="no JSON"),
+    ],
+)
+def test_kubectl_takes_over_nothing_by_a_last_configuration(last: str) -> None:
+    fields = manager()
+    obj = thing(scalar="x")
+    obj["metadata"].update(uid="u", annotations={LAST_APPLIED: last})
+    fields.update(None, obj, "kubectl-client-side-apply")
+    with pytest.raises(ConflictError):
+        fields.apply(obj, thing(scalar="y"), "kubectl", force=False)
+
+
+def test_managers_of_one_time_are_joined_in_the_order_of_their_identifiers() -> None:
+    """Of one name the one with a subresource comes first, as its JSON does."""
+    owned = [("m", ""), ("m", "status"), ("m", "scale"), *((f"n{index}", "") for index in range(8))]
+    entries = [
+        {
+            "manager": name,
+            "operation": "Update",
+            "apiVersion": VERSION,
+            "time": "2026-01-01T00:00:00Z",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:map": {f"f:{name}-{subresource}": {}}},
+            **({"subresource": subresource} if subresource else {}),
+        }
+        for name, subresource in owned
+    ]
+    old = created(manager())
+    new = thing()
+    new["metadata"].update(uid="u", managedFields=entries)
+    manager().update(old, new, "nobody")
+    kept = new["metadata"]["managedFields"]
+    assert len(kept) == 10
+    assert kept[0]["manager"] == "ancient-changes"
+    assert kept[0]["fieldsV1"] == {"f:map": {"f:m-scale": {}, "f:m-status": {}}}
+    assert [entry["manager"] for entry in kept[1:]] == ["m", *(f"n{index}" for index in range(8))]
+
+
+def test_conflicts_of_several_name_managers_in_the_order_of_their_identifiers() -> None:
+    conflicts = [
+        Conflict(Manager('a "b"', "Apply"), ("f:x",)),
+        Conflict(Manager('a "b"', "Apply", subresource="status"), ("f:y",)),
+    ]
+    assert str(ConflictError(conflicts)) == (
+        'Apply failed with 2 conflicts: conflicts with "a \\"b\\"" with subresource "status":\n- .y\n'
+        'conflicts with "a \\"b\\"":\n- .x'
+    )
 
 
 def test_subresource_keeps_stored_entries_whatever_is_sent() -> None:

@@ -35,6 +35,8 @@ def merged(text: str) -> tuple[Any, list[str]]:
         ('{"a\\u0062":1,"ab":2}', {"ab": 2}, ["ab"]),
         ('{"k\\\\":1,"k\\\\":2}', {"k\\": 2}, ["k\\"]),
         ('{"x":"\\"a\\":1","a":1,"a":2}', {"x": '"a":1', "a": 2}, ["a"]),
+        ('{"x":"\\u003a","a":1,"a":2}', {"x": ":", "a": 2}, ["a"]),
+        ('{"x":"\\u003A\\u003c","a":1,"a":2}', {"x": ":<", "a": 2}, ["a"]),
     ],
 )
 def test_duplicates(text: str, value: Any, paths: list[str]) -> None:

@@ -216,7 +216,7 @@ def test_pem() -> None:
     assert request_problem(certificate + request) == "PEM block type must be CERTIFICATE REQUEST"
     lines = request.decode().splitlines()
     lines[2] = lines[2][::-1]
-    assert request_problem("\n".join(lines).encode()).startswith("x509: ")
+    assert request_problem("\n".join(lines).encode()).startswith(("x509: ", "asn1: "))
     assert certificate_problem(certificate * 2) == ""
     assert certificate_problem(certificate + request) == (
         'only CERTIFICATE PEM blocks are allowed, found "CERTIFICATE REQUEST"'
@@ -249,3 +249,46 @@ def test_columns_and_selectable_fields() -> None:
     attributes = CERTIFICATE_SIGNING_REQUESTS.attributes(obj)
     assert attributes == {"metadata.name": "a", "spec.signerName": "example.com/s"}
     assert set(attributes) == set(CERTIFICATE_SIGNING_REQUESTS.field_labels)
+
+
+PARAMETERS = (
+    "{optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 "
+    "timeType:0 set:false omitEmpty:false}"
+)
+
+
+def not_due(due: int, found: str, name: str) -> str:
+    return f"asn1: structure error: tags don't match ({due} vs {{{found}}}) {PARAMETERS} {name} @2"
+
+
+def of_der(der: bytes) -> bytes:
+    return b"-----BEGIN CERTIFICATE REQUEST-----\n" + base64.b64encode(der) + b"\n-----END CERTIFICATE REQUEST-----\n"
+
+
+@pytest.mark.parametrize(
+    ("der", "problem"),
+    [
+        (b"", "asn1: syntax error: sequence truncated"),
+        (b"\x30", "asn1: syntax error: truncated tag or length"),
+        (b"\x30\x05\x00", "asn1: syntax error: data truncated"),
+        (b"\x30\x80\x00\x00", "asn1: syntax error: indefinite length found (not DER)"),
+        (b"\x30\x81\x05", "asn1: structure error: non-minimal length"),
+        (b"\x30\x82\x00\x05", "asn1: structure error: superfluous leading zeros in length"),
+        (b"\x30\x00", "asn1: syntax error: sequence truncated"),
+        (b"abc", not_due(16, "class:1 tag:1 length:98 isCompound:true", "certificateRequest")),
+        (b"\x30\x03\x02\x01\x01", not_due(16, "class:0 tag:2 length:1 isCompound:false", "tbsCertificateRequest")),
+        (b"\x30\x05\x30\x03\x04\x01\x01", not_due(2, "class:0 tag:4 length:1 isCompound:false", "int")),
+    ],
+)
+def test_a_request_that_is_no_asn1_is_told_of_as_go_does(der: bytes, problem: str) -> None:
+    assert request_problem(of_der(der)) == problem
+
+
+def test_more_than_a_request_or_another_signature() -> None:
+    der = x509.load_pem_x509_csr(made()[0]).public_bytes(Encoding.DER)
+    assert request_problem(of_der(der)) == ""
+    assert request_problem(of_der(der + b"\x00")) == "asn1: syntax error: trailing data"
+    assert request_problem(of_der(der[:-1] + bytes([der[-1] ^ 1]))) == "x509: ECDSA verification failure"
+    assert request_problem(of_der(der).replace(b"\n-----END", b"!\n-----END")) == (
+        "PEM block type must be CERTIFICATE REQUEST"
+    )

@@ -28,7 +28,7 @@ LEASES_WITHOUT_WATCH = replace(
 )
 
 
-async def nobody(_: Request) -> Response | None:
+def nobody(_: Request) -> None:
     return None
 
 

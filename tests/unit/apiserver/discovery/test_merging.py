@@ -1,6 +1,6 @@
 from typing import Any
 
-from controlplane.apiserver.discovery.merging import merged_groups
+from controlplane.apiserver.discovery.merging import MergedBefore, merged_groups
 
 Obj = dict[str, Any]
 
@@ -81,3 +81,16 @@ def test_three_servers_agree_whoever_of_them_asks() -> None:
     [merged] = merged_groups(lists)
     assert [one["version"] for one in merged["versions"]] == ["v3", "v2", "v1"]
     assert names([merged]) == ["g/v2/a", "g/v2/b", "g/v2/c"]
+
+
+def test_what_was_merged_of_the_very_same_entries_is_kept() -> None:
+    mine, theirs = group("a", version("v1", resource("x"))), group("a", version("v1", resource("y")))
+    gone = group("b", version("v1", resource("z")))
+    before: MergedBefore = {}
+    first = merged_groups([[mine, gone], [theirs]], before)
+    assert set(before) == {"a", "b"}
+    again = merged_groups([[mine], [theirs]], before)
+    assert again[0] is first[0]
+    assert set(before) == {"a"}
+    changed = group("a", version("v1", resource("y"), resource("z")))
+    assert merged_groups([[mine], [changed]], before) == merged_groups([[mine], [changed]])

@@ -67,6 +67,21 @@ def test_a_created_object_is_answered_whole_and_reads_back_the_same() -> None:
     run(scenario())
 
 
+def test_a_dry_run_does_not_mind_a_revision_and_shows_it() -> None:
+    """As upstream's DryRunnableStorage, which asks only whether the object is there."""
+    tried = create({"metadata": {"name": "a", "resourceVersion": "5"}}, query="dryRun=All")
+    assert (tried.status, tried.body["metadata"]["resourceVersion"]) == (201, "5")
+
+    async def put() -> None:
+        async with running_plane() as plane:
+            await plane.namespace()
+            lease = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/a?dryRun=All"
+            answer = await plane.call("PUT", lease, {"metadata": {"name": "a", "resourceVersion": "5"}, "spec": {}})
+            assert (answer.status, answer.body["metadata"]["resourceVersion"]) == (201, "5")
+
+    run(put())
+
+
 def test_what_a_client_says_of_the_servers_fields_is_overwritten() -> None:
     meta = {
         "name": "a",

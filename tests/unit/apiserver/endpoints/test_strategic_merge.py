@@ -76,9 +76,34 @@ def test_lists_and_maps_of_metadata_merge_as_their_schema_says(metadata: Any, ex
         pytest.param(
             {"data": [1]},
             422,
-            ' "" is invalid: patch: Invalid value: "map[data:[1]]": json: cannot unmarshal array into Go struct field '
-            "ConfigMap.data of type map[string]string",
-            id="another type",
+            ' "" is invalid: patch: Invalid value: "map[data:[1]]": cannot restore map from slice',
+            id="a list for a map",
+        ),
+        pytest.param(
+            {"data": {"a": 1}},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[data:map[a:1]]": cannot convert int64 to string',
+            id="a number for a text",
+        ),
+        pytest.param(
+            {"immutable": "yes"},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[immutable:yes]": unrecognized type: bool',
+            id="a text for a boolean",
+        ),
+        pytest.param(
+            {"binaryData": {"a": "?"}},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[binaryData:map[a:?]]": error decoding from json: '
+            "illegal base64 data at input byte 0",
+            id="no base64",
+        ),
+        pytest.param(
+            {"metadata": {"ownerReferences": [{"uid": "u", "name": {}}]}},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[metadata:map[ownerReferences:[map[name:map[] uid:u]]]]": '
+            "unrecognized type: string",
+            id="a map for a text, in a list",
         ),
     ],
 )
@@ -105,5 +130,32 @@ def test_a_patch_of_a_missing_object_is_404() -> None:
             await plane.namespace()
             answer = await plane.call("PATCH", PATH, {"data": {}}, headers=HEADERS)
             assert (answer.status, answer.message) == (404, 'configmaps "a" not found')
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("value", "result"),
+    [
+        pytest.param(15, 15, id="an integer"),
+        pytest.param(15.0, 15, id="a whole number with a fraction"),
+        pytest.param(1.5, "cannot convert float64 to int32", id="a fraction"),
+        pytest.param("15", "unrecognized type: int32", id="a text"),
+        pytest.param(True, "unrecognized type: int32", id="a boolean"),
+    ],
+)
+def test_numbers_fit_integers_if_they_are_whole(value: Any, result: Any) -> None:
+    async def scenario() -> None:
+        async with running_plane() as plane:
+            await plane.namespace()
+            leases = "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
+            await plane.call("POST", leases, {"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}})
+            patch = {"spec": {"leaseDurationSeconds": value}}
+            answer = await plane.call("PATCH", f"{leases}/l", patch, headers=HEADERS)
+            if isinstance(result, int):
+                assert answer.body["spec"]["leaseDurationSeconds"] == result
+                assert b".0" not in answer.raw.partition(b"leaseDurationSeconds")[2][:8]
+            else:
+                assert (answer.status, answer.message.rpartition('": ')[2].partition('": ')[0]) == (422, result)
 
     run(scenario())

@@ -49,6 +49,7 @@ def test_a_method_that_a_path_does_not_have_is_405(method: str, path: str) -> No
         pytest.param("/api/v1/namespaces/ns/status/more", id="more than a subresource"),
         pytest.param("/api/v1/configmaps/a", id="a namespaced object outside a namespace"),
         pytest.param("/api/v1/namespaces/ns/namespaces", id="a cluster-wide collection inside a namespace"),
+        pytest.param("/api/v1/proxy/namespaces/ns/configmaps/a", id="the old prefix of proxies"),
     ],
 )
 def test_a_path_that_is_not_there_is_a_404_status(path: str) -> None:

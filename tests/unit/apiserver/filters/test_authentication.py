@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from multidict import CIMultiDict
 
 from controlplane.apimachinery.status import APIError, unauthorized
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.filters.authentication import with_authentication
+from controlplane.apiserver.filters.authentication import NAMED_ITSELF, with_authentication
 from controlplane.apiserver.filters.metrics import AUTHENTICATION_ATTEMPTS
-from controlplane.client.request import Request
+from controlplane.client.request import KnownHeaders, Request
 from tests.aio import run
 from tests.unit.apiserver.filters.harness import ALICE, answering, request
 
@@ -63,12 +64,29 @@ def test_credentials_are_taken_out() -> None:
         "X-Forwarded-For": "1.2.3.4",
         "Sec-WebSocket-Protocol": "base64url.bearer.authorization.k8s.io.dA, v4.channel.k8s.io",
     }
-    kept = dict(passed(request(user=None, headers=headers), Fixed(ALICE)).headers)
-    assert kept == {
-        "Accept": "application/json",
-        "X-Forwarded-For": "1.2.3.4",
-        "Sec-WebSocket-Protocol": "v4.channel.k8s.io",
-    }
+    known = KnownHeaders(CIMultiDict(headers))
+    seen: list[Request] = []
+    handler = with_authentication(answering(seen=seen), authenticator=Fixed(ALICE))
+
+    async def scenario() -> None:
+        for sent in (CIMultiDict(headers), known, known):
+            await handler(request(user=None, headers=sent))
+
+    run(scenario())
+    for one in seen:
+        assert NAMED_ITSELF in one.values
+        assert dict(one.headers) == {
+            "Accept": "application/json",
+            "X-Forwarded-For": "1.2.3.4",
+            "Sec-WebSocket-Protocol": "v4.channel.k8s.io",
+        }
+    assert seen[1].headers is seen[2].headers, "what is known is read once"
+
+
+def test_a_token_is_taken_out_of_known_headers() -> None:
+    known = KnownHeaders(CIMultiDict({"Accept": "*/*", "Authorization": "Bearer x"}))
+    for _ in range(2):
+        assert dict(passed(request(user=None, headers=known), Fixed(ALICE)).headers) == {"Accept": "*/*"}
 
 
 def test_headers_without_credentials_are_not_copied() -> None:

@@ -211,3 +211,31 @@ def unused_port() -> int:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
         return port
+
+
+@pytest.mark.parametrize(
+    ("bundle", "why"),
+    [
+        (b"hello", "unable to parse bytes as PEM block"),
+        (b"-----BEGIN X-----\nYQ==\n-----END X-----\n", "no valid certificate authority data seen"),
+    ],
+)
+def test_a_bundle_without_certificates_is_told_of_before_anything_is_sent(bundle: bytes, why: str) -> None:
+    async def main() -> None:
+        address = WebhookAddress.of({"url": "https://127.0.0.1:1/x", "caBundle": base64.b64encode(bundle).decode()})
+        with pytest.raises(WebhookCallFailed) as failed:
+            await WebhookTransport().post(address, b"{}")
+        assert (str(failed.value), failed.value.uncallable) == (f"unable to load root certificates: {why}", True)
+
+    run(main())
+
+
+def test_addresses_that_none_listens_at() -> None:
+    async def main() -> None:
+        high = WebhookAddress.of({"url": "https://127.0.0.1:99999/x"})
+        text = 'Post "https://127.0.0.1:99999/x?timeout=30s": dial tcp: address 99999: invalid port'
+        assert await failure_of(WebhookTransport(), high) == text
+        six = await failure_of(WebhookTransport(), WebhookAddress.of({"url": "https://[::1]:1/x"}))
+        assert six.startswith('Post "https://[::1]:1/x?timeout=30s": dial tcp [::1]:1: connect: ')
+
+    run(main())

@@ -57,9 +57,8 @@ class Table:
             body = await request.body()
         except BodyTooLarge as error:
             return Response(413, str(error).encode())
-        text = (
-            f"{request.method} {request.path} {request.query_string} {list(request.headers.items())} {request.remote}"
-        )
+        headers = [*request.headers.items(), *([("Audit-Id", request.audit_id)] if request.audit_id else [])]
+        text = f"{request.method} {request.path} {request.query_string} {headers} {request.remote}"
         return Response(200, text.encode() + body, headers=[("X-Odd", "a\r\nb")])
 
     async def _stream(self, sink: Sink) -> None:

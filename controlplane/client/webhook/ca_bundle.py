@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import re
 
-__all__ = ["ca_bundle_error"]
+__all__ = ["ca_bundle_error", "pem_bundle_error"]
 
 _BUNDLE = "unable to load root certificates: "
 _PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\s]*)-----END \1-----[ \t]*(?:\r?\n|$)")
@@ -17,17 +17,19 @@ _PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\s]*)-----EN
 
 def ca_bundle_error(bundle: str) -> str:
     """Why a bundle (base64 of PEM) cannot be used; ``""`` if it can, or is empty."""
-    if not bundle:
-        return ""
+    return pem_bundle_error(base64.b64decode(bundle)) if bundle else ""
+
+
+def pem_bundle_error(bundle: bytes) -> str:
+    """The same, of the bundle itself, which has something."""
     from cryptography import x509  # late: its import is a twentieth of a server's start
 
-    rest = base64.b64decode(bundle)
     why = ""
-    while rest:
-        block = _PEM.search(rest)
+    while bundle:
+        block = _PEM.search(bundle)
         if block is None:
             return _BUNDLE + (why or "unable to parse bytes as PEM block")
-        rest = rest[block.end() :]
+        bundle = bundle[block.end() :]
         if block[1] == b"CERTIFICATE":
             try:
                 x509.load_der_x509_certificate(base64.b64decode(block[2]))

@@ -1,0 +1,90 @@
+"""A kept connection that the other server closes just when a request is sent on it: what changes nothing is sent again,
+and nothing else is, since it may have been acted on."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from controlplane.base.tls.issue import issue_ca, issue_serving, new_key
+from controlplane.client.forward.transport import ForwardTransport, Trust, Unanswered
+from controlplane.client.webhook import Endpoint
+from tests.aio import run
+
+NAME = "kubernetes.default.svc"
+
+
+class Server:
+    """Answers the first request on each connection, takes the second, and closes. ``seen``: the requests' methods."""
+
+    def __init__(self, directory: Path) -> None:
+        ca_key, key = new_key(), new_key()
+        ca = issue_ca(ca_key, "test-ca", time.time())
+        cert, key_file = directory / "serving.crt", directory / "serving.key"
+        cert.write_bytes(issue_serving(key, (ca, ca_key), (NAME,), time.time()))
+        key_file.write_bytes(key)
+        self.trust = Trust(server_name=NAME, ca_pem=ca)
+        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._context.load_cert_chain(cert, key_file)
+        self.seen: list[str] = []
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[Endpoint]:
+        server = await asyncio.start_server(self._converse, "127.0.0.1", 0, ssl=self._context)
+        async with server:
+            yield Endpoint("127.0.0.1", server.sockets[0].getsockname()[1])
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for is_first in (True, False):
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+            except asyncio.IncompleteReadError:
+                break
+            self.seen.append(head.split(b" ")[0].decode())
+            if is_first:
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        writer.close()
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+def test_only_what_changes_nothing_is_sent_twice(method: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        server, transport = Server(tmp_path), ForwardTransport()
+        async with server.listening() as endpoint:
+
+            async def ask(method: str) -> bytes:
+                answer = await transport.send(server.trust, endpoint, method, "/", lines=b"")
+                async with answer:
+                    return await answer.read()
+
+            assert await ask("GET") == b"ok"
+            if method == "GET":
+                assert await ask(method) == b"ok"
+                assert server.seen == ["GET"] * 3
+            else:
+                with pytest.raises(Unanswered) as lost:
+                    await ask(method)
+                assert lost.value.was_sent
+                assert server.seen == ["GET", method]
+            await transport.close()
+
+    run(main())
+
+
+def test_what_finds_nobody_was_not_sent(tmp_path: Path) -> None:
+    async def main() -> None:
+        server, transport = Server(tmp_path), ForwardTransport()
+        async with server.listening() as endpoint:
+            pass
+        with pytest.raises(Unanswered) as lost:
+            await transport.send(server.trust, endpoint, "POST", "/", lines=b"")
+        assert not lost.value.was_sent
+        await transport.close()
+
+    run(main())

@@ -1,0 +1,100 @@
+"""What goes along with a request that is sent on, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+from multidict import CIMultiDict
+
+from controlplane.apimachinery.user import UserInfo
+from controlplane.client.forward.head import quoted_path, request_head
+from controlplane.client.forward.identity import PEER_PROXIED, forwarded
+from controlplane.client.request import Request
+from controlplane.client.webhook import Endpoint
+
+ALICE = UserInfo(name="alice", uid="7", groups=("g1", "g2"), extra={"a.b/c": ("1", "2")})
+
+
+def made(*headers: tuple[str, str], user: UserInfo = ALICE, path: str = "/a b", audit_id: str = "id-1") -> Request:
+    request = Request("GET", path, query_string="x=1", headers=CIMultiDict(headers), remote="10.0.0.1")
+    request.user, request.audit_id = user, audit_id
+    return request
+
+
+def lines(request: Request, *, to_peer: bool = False) -> list[str]:
+    text = forwarded(request, to_peer=to_peer)[1].decode()
+    assert text.endswith("\r\n")
+    return text[:-2].split("\r\n")
+
+
+WHO = [
+    "X-Forwarded-For: 10.0.0.1",
+    "X-Forwarded-Host: x",
+    "X-Forwarded-Proto: https",
+    "X-Remote-User: alice",
+    "X-Remote-Uid: 7",
+    "X-Remote-Group: g1",
+    "X-Remote-Group: g2",
+    "X-Remote-Extra-a.b%2Fc: 1",
+    "X-Remote-Extra-a.b%2Fc: 2",
+]
+
+
+def test_who_asks_goes_along_and_what_it_says_of_itself_does_not() -> None:
+    sent = made(
+        ("Host", "x"),
+        ("Accept", "*/*"),
+        ("authorization", "Bearer x"),
+        ("X-REMOTE-USER", "root"),
+        ("x-remote-extra-y", "z"),
+        (PEER_PROXIED, "true"),
+        ("Connection", "keep-alive, X-Hop"),
+        ("x-hop", "1"),
+        ("X-Forwarded-Uri", "/elsewhere"),
+        ("Audit-Id", "other"),
+    )
+    assert lines(sent) == ["Accept: */*", *WHO, "X-Forwarded-Uri: /a%20b", "Audit-Id: id-1"]
+    assert forwarded(sent)[0] == "/a%20b?x=1"
+
+
+def test_a_peer_gets_the_mark_and_nothing_that_repeats_the_target() -> None:
+    assert lines(made(("Host", "x")), to_peer=True) == [*WHO, f"{PEER_PROXIED}: true", "Audit-Id: id-1"]
+
+
+def test_requests_alike_differ_in_their_last_lines_alone() -> None:
+    first, second = (lines(made(("Host", "x"), path=path, audit_id=path[1:])) for path in ("/a", "/b"))
+    assert (first[:-2], first[-2:]) == (second[:-2], ["X-Forwarded-Uri: /a", "Audit-Id: a"])
+    assert second[-2:] == ["X-Forwarded-Uri: /b", "Audit-Id: b"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(UserInfo(name="bob", uid="7", groups=("g1", "g2"), extra=ALICE.extra), id="name"),
+        pytest.param(UserInfo(name="alice", uid="8", groups=("g1", "g2"), extra=ALICE.extra), id="uid"),
+        pytest.param(UserInfo(name="alice", uid="7", groups=("g1",), extra=ALICE.extra), id="groups"),
+        pytest.param(UserInfo(name="alice", uid="7", groups=("g1", "g2"), extra={"a.b/c": ("1",)}), id="extra"),
+    ],
+)
+def test_nobody_goes_as_somebody_else_who_sent_the_same(other: UserInfo) -> None:
+    assert lines(made(("Host", "x"))) != lines(made(("Host", "x"), user=other))
+
+
+def test_addresses_before_are_kept() -> None:
+    assert "X-Forwarded-For: 1.2.3.4, 10.0.0.1" in lines(made(("X-Forwarded-For", "1.2.3.4")))
+
+
+def test_no_name_begins_a_header_of_its_own() -> None:
+    user = UserInfo(name="a\r\nX-Remote-Group: system:masters", groups=("b\nc",))
+    sent = lines(made(("Host", "x"), user=user, audit_id="d\ne"))
+    assert "X-Remote-User: a  X-Remote-Group: system:masters" in sent
+    assert ("X-Remote-Group: b c" in sent, "Audit-Id: d e" in sent) == (True, True)
+    head = request_head("GET", "/?a=\r\nX: 1", Endpoint("::1", 443), b"A: 1\r\n")
+    assert head == b"GET /?a=  X: 1 HTTP/1.1\r\nHost: [::1]:443\r\nA: 1\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [("/a/b-c_d.e~f:g@h", "/a/b-c_d.e~f:g@h"), ("/ü?#", "/%C3%BC%3F%23"), ("/%", "/%25"), ("/\n", "/%0A")],
+)
+def test_paths_are_encoded_as_they_were(path: str, sent: str) -> None:
+    assert quoted_path(path) == sent
