@@ -104,7 +104,7 @@ class Chain:
         if plan is None:
             return
         reinvocation = attributes.reinvocation
-        if reinvocation.second:
+        if reinvocation.second:  # they have been through once already
             attributes.reinvocation = reinvocation = Reinvocation()
         await plan.run(attributes)
         if reinvocation.wanted:

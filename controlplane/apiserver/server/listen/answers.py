@@ -170,10 +170,7 @@ class StreamAnswer(AiohttpResponse):
 
 
 def _asks_to_close(headers: Sequence[tuple[str, str]]) -> bool:
-    for name, _ in headers:  # noqa: SIM110  # a generator would cost three times as much
-        if name == "Connection":
-            return True
-    return False
+    return "Connection" in dict(headers)
 
 
 def _compressible(request: Exchange, response: Response) -> bool:
