@@ -35,6 +35,10 @@ SWITCH_SECONDS = 0.0002
 """How long the thread keeps the interpreter while the loop wants it. The loop gives it up several times in a request
 (to the socket, to TLS), and waits so long each time to have it back."""
 
+_PIECES = 256
+"""Into about so many pieces a value is taken apart to be freed. To look at each of its parts would cost more than to
+have made them."""
+
 T = TypeVar("T")
 _LONG: ContextVar[list[object] | None] = ContextVar("long", default=None)
 """What has been made for the current task, if it is about something long."""
@@ -88,6 +92,8 @@ def _free(left: deque[object]) -> None:
     that is in it at once. What others still refer to stays as it is."""
     while left:
         value = left.popleft()
+        if len(left) >= _PIECES:
+            continue
         parts: Iterable[object] = value.values() if isinstance(value, dict) else ()
         if isinstance(value, list | tuple):
             parts = value

@@ -145,7 +145,8 @@ def _validate_finalize_update(obj: Obj, old: Obj) -> list[FieldError]:
 
 
 def _held(obj: Obj) -> bool:
-    return bool(_spec_finalizers(obj))
+    """The first deletion makes any namespace Terminating; one that has no finalizers left then goes with the next."""
+    return bool(_spec_finalizers(obj)) or not obj["metadata"].get("deletionTimestamp")
 
 
 def _begin_deletion(obj: Obj) -> None:

@@ -72,23 +72,31 @@ class UnservedObjects:
         self._changed = set()
 
     async def _catch_up(self) -> None:
-        slices = Slices()
         async with self._turn:
-            looking = True
-            while looking:
-                if not self._known:
-                    self._known = True
-                    self._changed = set(self._seen)  # what has gone is seen to, too
-                    for entry in self._mirror.unclaimed():
-                        self._changed.add(entry.key)
-                        if slices.due():
-                            await slices.rest()
-                changed, self._changed = self._changed, set()
-                for key in changed:
-                    self._look_at(key)
-                    if slices.due():
-                        await slices.rest()
-                looking = not self._known  # the image was replaced meanwhile
+            try:
+                while not self._known or self._changed:
+                    await self._look()
+                    if self._known:  # else the image has been replaced meanwhile
+                        return
+            except BaseException:
+                self.replaced()  # nobody knows what has been left out
+                raise
+
+    async def _look(self) -> None:
+        """Look at all, or at what has changed."""
+        slices = Slices()
+        if not self._known:
+            self._known = True
+            self._changed = set(self._seen)  # what has gone is seen to, too
+            for entry in self._mirror.unclaimed():
+                self._changed.add(entry.key)
+                if slices.due():
+                    await slices.rest()
+        changed, self._changed = self._changed, set()
+        for key in changed:
+            self._look_at(key)
+            if slices.due():
+                await slices.rest()
 
     def _look_at(self, key: bytes) -> None:
         before = self._seen.pop(key, None)

@@ -211,8 +211,9 @@ class Mirror:
     def in_namespace(self, namespace: str) -> dict[str, int]:
         """How many objects of resources that are known here lie in a namespace, by resource (``plural.group``)."""
         found: dict[str, int] = {}
+        below = f"{namespace}/".encode()
         for collection in self.image.collections.all():
-            entries = self.scan(collection.prefix + f"{namespace}/".encode())
+            entries = self.scan(collection.prefix + below)
             if entries:
                 group, plural = collection.name
                 found[f"{plural}.{group}" if group else plural] = len(entries)

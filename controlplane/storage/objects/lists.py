@@ -6,6 +6,7 @@ the store. Long work is sliced: the snapshot is taken in one step, before the fi
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import partial
 
@@ -103,10 +104,18 @@ class Lister:
                 await slices.rest()
         if not then:
             return live
-        kept = [entry for entry in live if entry.key not in then]
-        kept += [entry for entry in then.values() if entry is not None]
-        kept.sort(key=_key)
-        return kept
+        kept: list[Entry] = []
+        at = 0
+        for key in sorted(then):  # few changes among many objects: all that lies between two is taken over at once
+            place = bisect_left(live, key, lo=at, key=_key)
+            kept += live[at:place]
+            at = place + 1 if place < len(live) and live[place].key == key else place
+            entry = then[key]
+            if entry is not None:
+                kept.append(entry)
+            if slices.due():
+                await slices.rest()
+        return kept + live[at:]
 
     async def _filtered(
         self, entries: Sequence[Entry], predicate: Predicate, revision: int, *, version: str, limit: int

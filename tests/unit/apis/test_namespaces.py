@@ -81,8 +81,10 @@ def test_finalize_changes_the_spec_alone() -> None:
     obj = stored(spec={}, status={"phase": "Odd"})
     subresource("finalize").prepare_for_update(obj, stored())
     assert obj == stored(spec={})
+    assert STRATEGY.held(obj), "until its deletion has begun"
+    obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert not STRATEGY.held(obj)
-    assert STRATEGY.held(stored())
+    assert STRATEGY.held(stored(metadata=obj["metadata"]))
 
 
 def test_finalize_checks_each_finalizer() -> None:

@@ -1,7 +1,7 @@
 """The index of roles and bindings: what a user has been given, found by the user, not by looking at each binding.
 
 It hears of every change in the step that applies it, and takes up all changes at the next question, in one pass over
-what has changed. An object that cannot be read gives nobody anything.
+what has changed, or when there are many. An object that cannot be read gives nobody anything.
 
 Source: the answers of kubernetes ``pkg/registry/rbac/validation/rule.go``, whose order (cluster role bindings first) is
 kept; where that goes by a map's order this goes by name.
@@ -36,6 +36,10 @@ T = TypeVar("T")
 
 KINDS = (ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS)
 
+_PUT_OFF = 200
+"""Changes that are put off at most, however long nobody asks (administrators are not asked about): twenty microseconds
+each, for whoever asks first."""
+
 _Subjects = dict[str, dict[str, Grant]]
 """By a subject's key, then by the binding's name."""
 
@@ -59,7 +63,7 @@ class RoleIndex:
         self._pending: dict[tuple[str, Key], Entry | None] = {}
         self._decisions: dict[Any, Any] = {}
         kinds = [kind for kind in KINDS if kind.gr in served]
-        self._stops = [mirror.observe(kind, _Feed(mirror, kind, self._pending)) for kind in kinds]
+        self._stops = [mirror.observe(kind, _Feed(mirror, kind, self._pending, self._settle)) for kind in kinds]
 
     def close(self) -> None:
         """Hear of nothing more."""
@@ -136,10 +140,16 @@ class RoleIndex:
 class _Feed:
     """Notes one resource's changes; see ``storage.cache.mirror.Observer``."""
 
-    __slots__ = ("_key_of", "_kind", "_known", "_mirror", "_pending", "_prefix")
+    __slots__ = ("_key_of", "_kind", "_known", "_mirror", "_pending", "_prefix", "_settle")
 
-    def __init__(self, mirror: Mirror, kind: Resource, pending: dict[tuple[str, Key], Entry | None]) -> None:
-        self._mirror, self._kind, self._pending = mirror, kind, pending
+    def __init__(
+        self,
+        mirror: Mirror,
+        kind: Resource,
+        pending: dict[tuple[str, Key], Entry | None],
+        settle: Callable[[], None],
+    ) -> None:
+        self._mirror, self._kind, self._pending, self._settle = mirror, kind, pending, settle
         self._known: set[Key] = set()
         self._prefix = len(mirror.prefix) + len(kind.key_prefix) + 1
         self._key_of: Callable[[str], Key] = _namespaced if kind.namespaced else _of_cluster
@@ -148,7 +158,8 @@ class _Feed:
         self._note(change.key, change.entry)
 
     def step(self) -> None:
-        """Nothing is put off that others wait for."""
+        if len(self._pending) >= _PUT_OFF:
+            self._settle()
 
     def replaced(self) -> None:
         for key in self._known:

@@ -212,3 +212,19 @@ def test_what_a_plugin_refuses_stays_and_is_told() -> None:
             assert "finalizers" not in (await plane.call("GET", "/api/v1/namespaces/default")).body["metadata"]
 
     run(scenario())
+
+
+def test_the_first_deletion_of_a_namespace_makes_it_terminating_whatever_its_finalizers() -> None:
+    async def scenario() -> None:
+        async with running_plane() as plane:
+            await plane.namespace("gone")
+            path = "/api/v1/namespaces/gone"
+            finalized = await plane.call("PUT", f"{path}/finalize", {"metadata": {"name": "gone"}, "spec": {}})
+            assert (finalized.status, finalized.body["spec"]) == (200, {})
+            begun = await plane.call("DELETE", path)
+            assert (begun.body["kind"], begun.body["status"]["phase"]) == ("Namespace", "Terminating")
+            assert (await plane.call("GET", path)).status == 200
+            assert (await plane.call("DELETE", path)).status == 200
+            assert (await plane.call("GET", path)).status == 404
+
+    run(scenario())

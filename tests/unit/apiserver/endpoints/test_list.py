@@ -293,3 +293,27 @@ def test_a_large_list_is_joined_without_holding_up_others_for_long() -> None:
             assert len(turns) >= 5, "others have had too few turns"
 
     run(scenario())
+
+
+@pytest.mark.parametrize("count", [0, 1, 256, 257, 513])
+def test_lists_in_other_forms_are_whole_however_many_pieces_they_are_made_of(count: int) -> None:
+    forms = {"Table": "rows", "PartialObjectMetadataList": "items"}
+
+    async def scenario() -> None:
+        async with running_plane() as plane:
+            await plane.namespace()
+            for number in range(count):
+                await plane.config_map(f"c{number:03}", data={"k": "v"})
+            for form, items in forms.items():
+                accept = f"application/json;as={form};v=v1;g=meta.k8s.io"
+                for query in ("", "?pretty=true"):
+                    body = (await plane.call("GET", ALL + query, headers={"Accept": accept})).body
+                    assert body["kind"] == form
+                    found = body[items]
+                    if form == "Table":
+                        assert all(row["cells"][1] == 1 for row in found)
+                        found = [row["object"] for row in found]
+                    assert all(item["kind"] == "PartialObjectMetadata" for item in found)
+                    assert [item["metadata"]["name"] for item in found] == [f"c{n:03}" for n in range(count)]
+
+    run(scenario())

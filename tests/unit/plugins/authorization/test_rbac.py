@@ -11,6 +11,7 @@ from controlplane.apimachinery.user import UserInfo
 from controlplane.apis.rbac.clusterroles import CLUSTER_ROLES
 from controlplane.apiserver.authorization.api import Attributes, Decision
 from controlplane.plugins.authorization.rbac.authorizer import RBACAuthorizer
+from controlplane.plugins.authorization.rbac.bindings import RoleRef
 from controlplane.storage.api import Entry
 from tests.aio import run
 from tests.unit.plugins.authorization.objects import (
@@ -234,3 +235,19 @@ def test_decisions_are_not_remembered_without_end() -> None:
             assert not any("/xxx" in str(key) for key in index.decisions())
 
     run(scenario())
+
+
+def test_changes_that_nobody_asks_about_are_taken_up_when_they_are_many() -> None:
+    """Whoever asks first would wait for all of them."""
+
+    async def main() -> None:
+        async with indexed() as (mirror, index):
+            roles = mirror.storage(CLUSTER_ROLES)
+            for number in range(450):
+                await roles.create(Key("", f"r{number}"), role(f"r{number}", READ_CONFIGMAPS))
+            assert await mirror.fresh(None)
+            assert len(index._pending) < 200
+            known = [index.rules(RoleRef("ClusterRole", Key("", f"r{number}"))) for number in range(450)]
+            assert all(rules is not None and rules[0].verbs == ("get", "list") for rules in known)
+
+    run(main())
