@@ -50,7 +50,7 @@ async def passed_on(answer: Answer, *, method: str) -> Response:
     Raises:
         ConnectionError: the other server broke off.
     """
-    content_type, headers = answer.headers.get("Content-Type", ""), answer_headers(answer)
+    content_type, headers = answer.headers.get("Content-Type", ""), [*_passed_on(answer.fields)]
     length = answer.content_length
     if method == "HEAD" or answer.status in {204, 304} or (length is not None and length <= WHOLE_BYTES):
         body = answer.read_now()

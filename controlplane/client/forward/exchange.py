@@ -33,6 +33,8 @@ KNOWN_HEAD_BYTES = 1024
 _END_OF_HEAD = b"\r\n\r\n"
 _OWN = re.compile(rb"\r\n(?:Audit-Id|Date): [^\r\n]*")
 """What differs from answer to answer, and says nothing to who has asked."""
+_HEX = re.compile(rb"[0-9A-Fa-f]{1,15}")
+_DECIMAL = re.compile(r"[0-9]{1,18}")
 _NO_BODY = frozenset({204, 304})
 _UNTIL_CLOSED = -1
 
@@ -315,7 +317,10 @@ class Connection(asyncio.Protocol):
                     self._end()
                     return
             else:
-                self._missing = int(line.partition(b";")[0], 16)
+                size = line.partition(b";")[0].rstrip()
+                if not _HEX.fullmatch(size):
+                    raise ValueError(f"a chunk of a length of {size[:20]!r}")
+                self._missing = int(size, 16)
                 self._trailers = not self._missing
         self._buffer = data[at:]
         if not self._missing and len(self._buffer) > HEAD_LIMIT_BYTES:
@@ -350,12 +355,14 @@ def _parsed(head: bytes) -> _Head:
         raise ValueError(f"malformed HTTP response {first[:80]!r}")
     fields = tuple(map(_field, lines))
     headers = CIMultiDict(fields)
-    length, said = headers.get("Content-Length", ""), headers.get("Connection", "").lower()
+    lengths, said = set(headers.getall("Content-Length", ())), headers.get("Connection", "").lower()
+    if len(lengths) > 1 or not all(map(_DECIMAL.fullmatch, lengths)):
+        raise ValueError(f"a Content-Length of {', '.join(sorted(lengths))[:80]!r}")
     return _Head(
         status=int(rest[:3]),
         fields=fields,
         headers=CIMultiDictProxy(headers),
-        content_length=int(length) if length.isdigit() else None,
+        content_length=int(lengths.pop()) if lengths else None,
         chunked="chunked" in headers.get("Transfer-Encoding", "").lower(),
         keep="close" not in said and (version == b"HTTP/1.1" or "keep-alive" in said),
     )

@@ -111,7 +111,7 @@ class ForwardTransport:
         if body or method in _WITH_BODY:
             lines = b"Content-Length: %d\r\n%b" % (len(body), lines)
         request = request_head(method, target, endpoint, lines) + body
-        pool = self._pool(trust, endpoint, context)
+        pool = self._pools.get((endpoint, context)) or self._new_pool(trust, endpoint, context)
         while True:
             connection = pool.kept() or await pool.connection()
             was_used = connection.idle_since > 0.0
@@ -126,14 +126,11 @@ class ForwardTransport:
                 if not (was_used and method in REPEATABLE):
                     raise Unanswered(_said(error), was_sent=True) from error
 
-    def _pool(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext) -> Pool:
-        pool = self._pools.get((endpoint, context))
-        if pool is None:
+    def _new_pool(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext) -> Pool:
+        def connect(pool: Pool) -> Awaitable[Connection]:
+            return self._connect(trust, endpoint, context, pool)
 
-            def connect(pool: Pool) -> Awaitable[Connection]:
-                return self._connect(trust, endpoint, context, pool)
-
-            pool = self._pools[endpoint, context] = Pool(connect)
+        pool = self._pools[endpoint, context] = Pool(connect)
         return pool
 
     async def _connect(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext, pool: Pool) -> Connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -161,14 +162,33 @@ def test_what_is_no_answer_is_refused(sent: bytes) -> None:
     run(main())
 
 
-def test_a_chunk_without_a_length_is_refused() -> None:
+@pytest.mark.parametrize("size", ["zz", "-5", "+5", "1_0", "", "f" * 16])
+def test_a_chunk_without_a_length_is_refused(size: str) -> None:
     async def main() -> None:
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        with pytest.raises(ConnectionError, match="zz"):
-            await Line().ask(head + b"zz\r\n")
-        answer = await Line().ask(head, b"zz\r\n")
-        with pytest.raises(ConnectionError, match="zz"):
+        with pytest.raises(ConnectionError, match=re.escape(f"a length of {size.encode()[:20]!r}")):
+            await Line().ask(head + size.encode() + b"\r\n")
+        answer = await Line().ask(head, size.encode() + b"\r\n")
+        with pytest.raises(ConnectionError, match=re.escape(f"a length of {size.encode()[:20]!r}")):
             await answer.read()
+
+    run(main())
+
+
+@pytest.mark.parametrize("lengths", [["five"], ["-5"], ["+5"], ["5_0"], ["\u0665"], ["5", "6"], ["9" * 19]])
+def test_a_length_that_says_nothing_is_refused(lengths: list[str]) -> None:
+    async def main() -> None:
+        fields = "".join(f"Content-Length: {length}\r\n" for length in lengths)
+        with pytest.raises(ConnectionError, match="Content-Length"):
+            await Line().ask(f"HTTP/1.1 200 OK\r\n{fields}\r\nhello".encode())
+
+    run(main())
+
+
+def test_a_length_may_be_said_twice() -> None:
+    async def main() -> None:
+        answer = await Line().ask(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello")
+        assert await answer.read() == b"hello"
 
     run(main())
 

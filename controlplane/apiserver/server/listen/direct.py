@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Coroutine
 from contextvars import Context
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp.http import HttpVersion, HttpVersion11
@@ -158,7 +159,7 @@ class DirectRoad:
 
     def _wait(self, rest: Rest[Response], found: Found) -> None:
         """Go on with a request when what it waits for is there."""
-        if not rest.followed(lambda: self._go_on(rest, found)):
+        if not rest.followed(partial(self._go_on, rest, found)):
             self._begin(self._finish(rest, found), rest.context)
             return
         self._waiting, self.busy = rest, True
