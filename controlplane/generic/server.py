@@ -9,22 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from controlplane.aggregator.aggregator import Aggregator
-from controlplane.apimachinery.identity import GroupVersion, Obj
+from controlplane.apimachinery.identity import GroupVersion
 from controlplane.apimachinery.user import UserInfo
 from controlplane.apis.apiregistration.apiservices import API_SERVICES
-from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.serviceaccounts.documents import IssuerDocuments
-from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
 from controlplane.apiserver.authentication.serviceaccounts.legacy import LAST_USED
-from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.discovery.handler import Discovery
 from controlplane.apiserver.endpoints.dispatch import APIEndpoints
 from controlplane.apiserver.identity.presence import Presence
@@ -37,38 +31,33 @@ from controlplane.apiserver.registry.table import TableHolder, build_table
 from controlplane.apiserver.server.config import ServerConfig
 from controlplane.apiserver.server.health import HealthCheck
 from controlplane.apiserver.server.hooks import HookContext
-from controlplane.apiserver.server.listen import PortUnavailable, bind
 from controlplane.apiserver.server.routes import Route, issuer_routes, openapi_routes
 from controlplane.apiserver.server.server import PreparedServer, Server
 from controlplane.base import logs
 from controlplane.base.tls.context import TLSFilesError
 from controlplane.base.tls.kubeconfig import KubeconfigError
-from controlplane.base.tls.pki import PKIError
 from controlplane.base.tls.upkeep import keep_up
-from controlplane.base.values import dataclass
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.request import Request
 from controlplane.client.request_info import RequestInfo
 from controlplane.client.webhook import WebhookTransport
 from controlplane.controllers import garbage_collector
 from controlplane.controllers.garbage_collector.graph import Graph
-from controlplane.generic.access import ReadAccess, build_access, policy_of, read_access
-from controlplane.generic.admission import read_admission_configuration
-from controlplane.generic.authentication import Identities, build_authenticator, build_tokens, read_identities
+from controlplane.generic.access import build_access, policy_of
+from controlplane.generic.authentication import build_authenticator, build_tokens
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.controllers import SERVER_USER, ControllerHost, selected, served_resources
 from controlplane.generic.credentials import (
-    KeysDiffer,
-    check_fingerprints,
     prepare_credentials,
     server_url,
     serves_accounts,
     write_admin_kubeconfig,
 )
 from controlplane.generic.debug import graph_route, storage_report_route
-from controlplane.generic.encryption import add_encryption, open_encryption
+from controlplane.generic.encryption import add_encryption
 from controlplane.generic.hooks import done, names_of_what_is_done
 from controlplane.generic.identity import identity_of, keeps_lease
+from controlplane.generic.parts import Parts, StartError, open_parts
 from controlplane.generic.remote_tokens import RemoteTokens
 from controlplane.generic.storage_versions import REPORTS_HOOK, ReportsHook, reports_of
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
@@ -77,50 +66,10 @@ from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_t
 from controlplane.plugins.calls.api import CallServices
 from controlplane.storage.api import Storage
 from controlplane.storage.cache.mirror import Mirror
-from controlplane.storage.errors import StorageError
-from controlplane.storage.kv.api import KV
-from controlplane.storage.kv.backends import open_kv
-from controlplane.storage.transform import IDENTITY
-
-if TYPE_CHECKING:
-    from controlplane.storage.encryption.encryption import Encryption
 
 __all__ = ["ControlPlane", "PreparedControlPlane", "RunningControlPlane", "StartError", "open_plane"]
 
 log = logs.get(__name__)
-
-_FOR_THE_OPERATOR = (
-    PortUnavailable,
-    PKIError,
-    TLSFilesError,
-    TokenFileError,
-    KeyFileError,
-    ConfigurationError,
-    KubeconfigError,
-    KeysDiffer,
-    StorageError,
-    PluginConfigurationError,
-)
-
-
-class StartError(Exception):
-    """The control plane cannot start; the message is one line for the operator: what, which value, what to do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Parts:
-    """What ``open_plane`` has opened. ``thread``: for files. ``admission``: plugins' configurations, by name.
-    ``access``: who decides."""
-
-    listening: Sequence[socket.socket]
-    kv: KV
-    mirror: Mirror
-    identities: Identities
-    thread: ThreadPoolExecutor
-    admission: Mapping[str, Obj]
-    access: ReadAccess
-    encryption: Encryption | None
-    failed: asyncio.Future[BaseException]
 
 
 @asynccontextmanager
@@ -131,10 +80,7 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
         StartError: something cannot be used.
     """
     async with AsyncExitStack() as stack:
-        try:
-            parts = await _open(config, stack)
-        except _FOR_THE_OPERATOR as error:
-            raise StartError(str(error)) from error
+        parts = await open_parts(config, stack)
         try:
             plane = ControlPlane(config, parts)
         except PluginConfigurationError as error:
@@ -147,61 +93,6 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
         yield plane
 
 
-async def _open(config: CompletedConfig, stack: AsyncExitStack) -> _Parts:
-    loop = asyncio.get_running_loop()
-    listening = [bind(config.host, config.port)]
-    if config.peer_bind is not None:
-        listening.append(bind(*config.peer_bind, flags="--peer-bind-address"))
-    for one in listening:
-        stack.callback(one.close)
-    thread = ThreadPoolExecutor(1, thread_name_prefix="files")
-    stack.callback(thread.shutdown)
-    reading = loop.run_in_executor(thread, read_identities, config)  # while the store is opened
-    try:
-        kv = await (open_kv(config.store, config.kv) if config.open_store is None else config.open_store())
-    except BaseException:
-        await asyncio.wait([reading])
-        reading.exception()
-        raise
-    stack.push_async_callback(kv.close)
-    identities = await reading
-    admission = await loop.run_in_executor(thread, read_admission_configuration, config.admission_config_file)
-    access = await loop.run_in_executor(thread, read_access, config)
-    if kv.revision_nowait() is None:
-        await check_fingerprints(kv, config, identities.credentials)
-    encryption = await open_encryption(config, listening[0].getsockname()[1])
-    if encryption is not None:
-        stack.push_async_callback(encryption.close)
-    failed: asyncio.Future[BaseException] = loop.create_future()
-    mirror = Mirror(
-        kv,
-        prefix=config.prefix,
-        clock=config.clock,
-        transformer=encryption or IDENTITY,
-        freeze=config.whole_process,
-        on_failure=lambda error: None if failed.done() else failed.set_result(error),
-    )
-    stack.push_async_callback(mirror.close)
-    try:
-        async with asyncio.timeout(config.storage_initialization_seconds):
-            await mirror.start()
-    except TimeoutError:
-        raise StartError(
-            f"the store {config.store} did not answer within {config.storage_initialization_seconds:g} s"
-        ) from None
-    return _Parts(
-        listening=listening,
-        kv=kv,
-        mirror=mirror,
-        identities=identities,
-        thread=thread,
-        admission=admission,
-        access=access,
-        encryption=encryption,
-        failed=failed,
-    )
-
-
 def _storage(mirror: Mirror, kind: SourceKind) -> Storage | None:
     return mirror.storage(kind.resource, conversion=kind.conversion) if kind.resource.stored else None
 
@@ -210,7 +101,7 @@ class ControlPlane:
     """Wired, not listening. Hooks and health checks may be added to ``server``. ``presence``: who this server is, and
     who else is on its store."""
 
-    def __init__(self, config: CompletedConfig, parts: _Parts) -> None:
+    def __init__(self, config: CompletedConfig, parts: Parts) -> None:
         self.config, self._parts = config, parts
         self.mirror, self.kv = parts.mirror, parts.kv
         self.port: int = parts.listening[0].getsockname()[1]
@@ -543,7 +434,7 @@ class ControlPlane:
 class PreparedControlPlane:
     """Ready to serve."""
 
-    def __init__(self, plane: ControlPlane, server: PreparedServer, parts: _Parts) -> None:
+    def __init__(self, plane: ControlPlane, server: PreparedServer, parts: Parts) -> None:
         self._plane, self._server, self._parts = plane, server, parts
 
     async def run(self, stop: asyncio.Event) -> None:
