@@ -23,15 +23,16 @@ from controlplane.apimachinery.schema.native import (
     union,
 )
 
-__all__ = ["JSON_SCHEMA"]
+__all__ = ["JSON_SCHEMA", "json_schema"]
 
 
-def _json_schema() -> Obj:
+def json_schema() -> Obj:
+    """``JSON_SCHEMA``, for what is part of it."""
     return JSON_SCHEMA
 
 
 def _schema(description: str) -> Obj:
-    return recursive(_json_schema, description)
+    return recursive(json_schema, description)
 
 
 def _count(description: str) -> Obj:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 
 from controlplane.apiextensions.definition.conditions import Condition, conditions_of, with_condition
+from controlplane.apiextensions.definition.json_schema import json_schema
 from controlplane.apiextensions.definition.message import DEFINITION_MESSAGE
 from controlplane.apiextensions.definition.schema import DEFINITION_SCHEMA
 from controlplane.apiextensions.definition.storage_form import GROUP, SERVED, STORED
@@ -18,6 +19,7 @@ from controlplane.apiextensions.rules.loading import is_loaded, language_steps
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
+from controlplane.apimachinery.schema.decode import definition_decoder, is_compiled
 from controlplane.apimachinery.validation.field import FieldError
 
 __all__ = ["CLEANUP_FINALIZER", "DEFINITIONS"]
@@ -97,12 +99,13 @@ def _load(raw: bytes) -> Callable[[], None] | None:
     has_rules = b'"x-kubernetes-validations"' in raw or b"x-kubernetes-validations:" in raw
     wanted = (_CHECKS, _PATTERNS) if b"pattern" in raw else (_CHECKS,)
     missing = [name for name in wanted if name not in sys.modules]
-    if not missing and (not has_rules or is_loaded()):
+    if not missing and is_compiled(json_schema) and (not has_rules or is_loaded()):
         return None
 
     def load() -> None:
         for name in missing:
             import_module(name)
+        definition_decoder(json_schema)
         if has_rules:
             for _ in language_steps():
                 pass

@@ -5,7 +5,7 @@ Source: the fields of kubernetes/apiextensions-apiserver ``pkg/apis/apiextension
 
 from __future__ import annotations
 
-from controlplane.apiextensions.definition.json_schema import JSON_SCHEMA
+from controlplane.apiextensions.definition.json_schema import json_schema
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import (
     array,
@@ -20,10 +20,6 @@ from controlplane.apimachinery.schema.native import (
 )
 
 __all__ = ["DEFINITION_SCHEMA"]
-
-
-def _json_schema() -> Obj:
-    return JSON_SCHEMA
 
 
 _NAMES = record(
@@ -74,7 +70,7 @@ _VERSION = record(
         "deprecationWarning": pointer(string("What they are told.")),
         "schema": pointer(
             record(
-                {"openAPIV3Schema": pointer(recursive(_json_schema, "The schema of the objects."))},
+                {"openAPIV3Schema": pointer(recursive(json_schema, "The schema of the objects."))},
                 "What objects look like.",
                 go_type="v1.CustomResourceValidation",
             )

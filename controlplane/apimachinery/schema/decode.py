@@ -30,6 +30,8 @@ __all__ = [
     "SpelledFloat",
     "cannot_be_handled",
     "decode_metadata",
+    "definition_decoder",
+    "is_compiled",
     "strict_error",
 ]
 
@@ -264,15 +266,26 @@ def _recursive(definition: Callable[[], Obj]) -> _Decode:
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if not compiled:
-            compiled.append(_definition(definition))
+            compiled.append(definition_decoder(definition))
         return compiled[0](value, path, unknown)
 
     return decode
 
 
-@cache
-def _definition(definition: Callable[[], Obj]) -> _Decode:
-    return _compile(definition())
+def definition_decoder(definition: Callable[[], Obj]) -> _Decode:
+    """The decoder of ``native.recursive(definition)``, compiled once; a large one takes some milliseconds."""
+    decode = _OF_DEFINITIONS.get(definition)
+    if decode is None:
+        decode = _OF_DEFINITIONS[definition] = _compile(definition())
+    return decode
+
+
+def is_compiled(definition: Callable[[], Obj]) -> bool:
+    """Whether ``definition_decoder`` has it at hand."""
+    return definition in _OF_DEFINITIONS
+
+
+_OF_DEFINITIONS: dict[Callable[[], Obj], _Decode] = {}
 
 
 def _union(alternatives: Obj) -> _Decode:

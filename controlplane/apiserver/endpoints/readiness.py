@@ -23,6 +23,7 @@ async def make_ready(services: Services, served: Served, raw: bytes) -> None:
 
     def work() -> None:
         missing()
+        _ = served.decoder  # compiled when it is first asked for
         if not served.resource.native:  # the schemas of native kinds are small, and there from the start
             field_manager(served, None, services.registry.now).load()
 
