@@ -16,7 +16,9 @@ from tests.integration.peerproxy.processes import server, soon
 
 __all__ = ["peers"]
 
-SECONDS = 3.0
+SECONDS = 1.0
+ROUNDS = 9
+"""Short turns, and many: what else happens on the machine then meets both, and the median leaves it out."""
 COLLECTION = f"/apis/{GADGETS.gv}/namespaces/default/gadgets"
 
 
@@ -35,7 +37,7 @@ def peers() -> Iterator[Row]:
         soon(a, COLLECTION, 200)
         assert a.request("POST", COLLECTION, gadget).status == 201
         runs = []
-        for _ in range(3):
+        for _ in range(ROUNDS):
             proxied, direct = (
                 run_load(
                     {
@@ -51,12 +53,16 @@ def peers() -> Iterator[Row]:
             )
             assert not proxied["bad"], proxied
             runs.append((direct["rate"] / proxied["rate"], proxied["rate"], direct["rate"]))
-    ratio, proxied_rate, direct_rate = sorted(runs)[1]
+    ratio, proxied_rate, direct_rate = sorted(runs)[ROUNDS // 2]
     yield Row(
         name="GET 1 KB through a peer, time of a direct one",
         value=ratio,
         target=2.2,
         unit="x",
         at_most=True,
-        detail={"proxied_per_second": proxied_rate, "direct_per_second": direct_rate},
+        detail={
+            "proxied_per_second": proxied_rate,
+            "direct_per_second": direct_rate,
+            "rounds": [round(ratio, 2) for ratio, _, _ in runs],
+        },
     )
