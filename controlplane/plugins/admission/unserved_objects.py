@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
@@ -130,11 +131,9 @@ class UnservedObjects:
         data = self._mirror.peek(entry)
         namespace, owners = parts[-2], frozenset[str]()
         if len(parts) == 3 or _OWNED in data:  # by its key alone it may lie in no namespace, but in a group
-            try:
+            with suppress(MalformedJSON, KeyError, TypeError, AttributeError):  # not readable: then its key must do
                 metadata = loads(data)["metadata"]
                 found = str(metadata.get("namespace") or "")
                 owners = frozenset(str(ref["uid"]) for ref in metadata.get("ownerReferences") or ())
                 namespace = found
-            except (MalformedJSON, KeyError, TypeError, AttributeError):
-                pass
         return _Seen(".".join(reversed(parts[: -2 if namespace else -1])), namespace, owners)
