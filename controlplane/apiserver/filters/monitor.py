@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
+from typing import NamedTuple
 
 from controlplane.apiserver.filters import metrics
 from controlplane.apiserver.filters.afterwards import afterwards
@@ -30,6 +31,14 @@ _CHILDREN_LIMIT = 4096
 Children = tuple[CounterChild, HistogramChild, HistogramChild | None]
 
 
+class _Counted(NamedTuple):
+    """What requests alike were last counted by: ``owner``'s children for a status."""
+
+    owner: object
+    status: int
+    children: Children
+
+
 def with_metrics(following: Handler, *, serves: Callable[[RequestInfo], bool]) -> Handler:
     """``serves``: whether a resource request names something that exists; others are counted without their words."""
     ready: dict[tuple[str, str, str, str, str, str, int], Children] = {}
@@ -46,6 +55,8 @@ def with_metrics(following: Handler, *, serves: Callable[[RequestInfo], bool]) -
                 if len(ready) >= _CHILDREN_LIMIT:
                     ready.clear()
                 ready[key] = found
+        if UNKNOWN_RESOURCE not in request.values:
+            info.counted = _Counted(ready, status, found)
         return found
 
     def look_up(request: Request, status: int) -> Children:
@@ -61,7 +72,11 @@ def with_metrics(following: Handler, *, serves: Callable[[RequestInfo], bool]) -
         )
 
     def count(request: Request, response: Response) -> None:
-        counter, seconds, sizes = children(request, response.status)
+        counted = request.info.counted
+        if type(counted) is _Counted and counted.owner is ready and counted.status == response.status:
+            counter, seconds, sizes = counted.children
+        else:
+            counter, seconds, sizes = children(request, response.status)
         counter.inc()
         seconds.observe(monotonic() - request.received_at)
         if sizes is not None:
