@@ -132,7 +132,7 @@ class EmbeddedKV:
                 return RangeResult([kv], revision, False, 1)
 
     async def _value(self, key: bytes, entry: Entry) -> KeyValue | None:
-        """The value that a key's entry of the live index stands for; None if it was replaced and forgotten meanwhile."""
+        """The value that a key's live entry stands for; None if it was replaced and forgotten meanwhile."""
         records = await self._log.records((entry[0],))
         if records:
             return key_value_of(records[0])
