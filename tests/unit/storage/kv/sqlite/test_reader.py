@@ -32,7 +32,7 @@ def test_what_is_loaded_shares_keys_and_revisions_with_the_live_index(tmp_path: 
         lease = await kv.grant(600)
         await asyncio.gather(*(kv.put(b"/registry/%04d" % n, b"{}", expect=ABSENT, lease=lease) for n in range(1_000)))
         await kv.close()
-        log = await open_log(path)
+        log = await open_log(str(path))
         index = (await log.load()).index
         first = await log.snapshot(b"/registry/", b"/registry0", 1_001, 600)
         rest = await log.snapshot(first[-1].key + b"\x00", b"/registry0", 1_001, 0)
