@@ -38,9 +38,9 @@ class RequestInfoError(ValueError):
 
 @dataclass(slots=True, kw_only=True)
 class RequestInfo:
-    """The reading of one request, shared by all requests alike: not to be changed but for ``counted``. For a non-resource request only
-    ``path`` and ``verb`` (the lower-case method) say anything. ``name`` may come from the field selector
-    ``metadata.name=…`` of a list or watch."""
+    """The reading of one request, shared by all requests alike: not to be changed but for ``counted``. For a
+    non-resource request only ``path`` and ``verb`` (the lower-case method) say anything. ``name`` may come from the
+    field selector ``metadata.name=…`` of a list or watch."""
 
     is_resource: bool
     path: str

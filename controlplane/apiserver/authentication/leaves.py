@@ -57,11 +57,12 @@ class Leaves(Generic[T]):
             self._known = {}
 
     def known(self, request: Request, *, observe: Callable[[float], None]) -> Leaf[T] | None:
-        """As ``of``, if the certificate has been judged and is valid; else None, and nothing has been done."""
+        """As ``of``, if the certificate has been judged, means something and is valid; else None, and nothing has been
+        done."""
         peer = request.peer
         der = peer.der() if peer is not None else None
         known = self._known.get(der) if der is not None else None
-        if known is None:
+        if known is None or known.meaning is None:
             return None
         now = self._now()
         if not known.not_before <= now <= known.not_after:

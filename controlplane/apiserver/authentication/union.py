@@ -8,7 +8,7 @@ Source: the order and the rule of kubernetes/apiserver ``pkg/authentication/auth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.user import UserInfo
@@ -29,8 +29,10 @@ class UnionAuthenticator:
 
     def __init__(self, authenticators: Sequence[Authenticator], anonymous: Authenticator | None = None) -> None:
         self._authenticators, self._anonymous = tuple(authenticators), anonymous
-        first = authenticators[0] if authenticators else None
-        self._first = first.known if isinstance(first, KnowsAtOnce) else _nobody
+        self._first: Callable[[Request], UserInfo | None] = _nobody
+        for first in self._authenticators[:1]:
+            if isinstance(first, KnowsAtOnce):
+                self._first = first.known
 
     def known(self, request: Request) -> UserInfo | None:
         """See ``KnowsAtOnce``: whom the first of them knows."""
