@@ -98,7 +98,7 @@ class Hooks:
     answer is kept until the plugin says that it may have changed (``Chain.outdate``), so that a plugin without anything
     configured costs nothing. ``passes``: whether the mutate hook would accept an operation on whatever object as it is,
     by what is known without waiting; takes the request's namespace (``""``: it has none). It is asked before the hook,
-    which if so needs not be called. ``close``: stop what it has begun.
+    which if so needs not be called; only where no other hook mutates. ``close``: stop what it has begun.
     """
 
     operations: frozenset[Operation]
