@@ -9,7 +9,7 @@ Source: kubernetes/apiserver ``pkg/admission/plugin/policy/generic/policy_source
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
@@ -21,6 +21,7 @@ from controlplane.plugins.admission.api import PluginServices
 from controlplane.plugins.admission.following import Followed
 from controlplane.plugins.admission.matching.rules import Match, equivalents, is_exempt
 from controlplane.plugins.admission.policies.constraints import Constraints, Place, Scope
+from controlplane.storage.cache.slices import Slices
 
 __all__ = ["Binding", "BoundScope", "Policy", "PolicyIndex", "RelevantPolicy"]
 
@@ -84,14 +85,17 @@ class RelevantPolicy(NamedTuple, Generic[C]):
 
 
 class _Found(Generic[C]):
-    """What has been found at one place. ``state``: of the index then; ``known``: by policy, with what was looked at."""
+    """What has been found at one place, as far as ``steps`` have come. ``state``: of the index when it was begun;
+    ``known``: by policy, with what was looked at. ``failure``: why the steps have not come to their end."""
 
-    __slots__ = ("forms", "known", "relevant", "state")
+    __slots__ = ("failure", "forms", "known", "relevant", "state", "steps")
 
     def __init__(self, state: int, forms: list[Match]) -> None:
         self.state, self.forms = state, forms
+        self.failure: Exception | None = None
         self.known: dict[Policy[C], tuple[list[Binding], RelevantPolicy[C] | None]] = {}
         self.relevant: list[RelevantPolicy[C]] = []
+        self.steps: Iterator[None] = iter(())
 
 
 class PolicyIndex(Generic[C]):
@@ -116,20 +120,22 @@ class PolicyIndex(Generic[C]):
             self._followed.append(Followed(services.mirror, resource, partial(self._changed, unread)))
         self._unsubscribe = services.tables.subscribe(lambda _table: self._outdate())
 
-    def relevant(self, operation: Operation, resource: GVR, subresource: str) -> list[RelevantPolicy[C]]:
+    async def relevant(
+        self, operation: Operation, resource: GVR, subresource: str, slices: Slices
+    ) -> list[RelevantPolicy[C]]:
         """The policies that may be for a request, by name."""
-        key = (operation, resource, subresource)
-        found = self._found.get(key)
-        if found is None or found.state != self._state:
-            found = self._find(key, found)
-            if len(self._found) >= _REMEMBERED:
-                self._found.clear()
-            self._found[key] = found
+        found = self._begun((operation, resource, subresource))
+        for _ in found.steps:
+            if slices.due():
+                await slices.rest()
+        if found.failure is not None:  # while another request took the steps
+            raise found.failure
         return found.relevant
 
     def wants(self, operation: Operation, resource: GVR, subresource: str) -> bool:
-        """Whether there is any."""
-        return bool(self.relevant(operation, resource, subresource))
+        """Whether there is any: the first one will do."""
+        found = self._begun((operation, resource, subresource))
+        return bool(found.relevant) or any(found.relevant for _ in found.steps)
 
     def close(self) -> None:
         """Follow nothing any more."""
@@ -137,24 +143,44 @@ class PolicyIndex(Generic[C]):
         for followed in self._followed:
             followed.stop()
 
-    def _find(self, key: tuple[Operation, GVR, str], before: _Found[C] | None) -> _Found[C]:
+    def _begun(self, key: tuple[Operation, GVR, str]) -> _Found[C]:
+        """What is known of a place, or begun anew."""
+        found = self._found.get(key)
+        if found is None or found.state != self._state or found.failure is not None:
+            found = self._begin(key, found)
+            if len(self._found) >= _REMEMBERED:
+                self._found.clear()
+            self._found[key] = found
+        return found
+
+    def _begin(self, key: tuple[Operation, GVR, str], before: _Found[C] | None) -> _Found[C]:
         operation, resource, subresource = key
-        policies, bindings = self._followed
-        if not policies or not bindings or is_exempt(resource):
+        if not all(self._followed) or is_exempt(resource):
             return _Found(self._state, [])
         self._read()
         found = _Found[C](self._state, equivalents(self._tables.current, resource, subresource))
         known = before.known if before is not None and before.forms == found.forms else {}
-        place = Place(operation, found.forms, subresource)
-        for name in sorted(self._bound.keys() & self._policies.keys()):
-            policy, bound = self._policies[name], self._bound[name]
-            seen = known.get(policy)
-            if seen is None or seen[0] is not bound:
-                seen = bound, _relevant(policy, bound, place)
-            found.known[policy] = seen
-            if seen[1] is not None:
-                found.relevant.append(seen[1])
+        found.steps = self._steps(found, Place(operation, found.forms, subresource), known)
         return found
+
+    def _steps(
+        self, found: _Found[C], place: Place, known: Mapping[Policy[C], tuple[list[Binding], RelevantPolicy[C] | None]]
+    ) -> Iterator[None]:
+        """Look at one policy after another. What is ``known`` holds, if neither the policy nor its bindings have
+        changed."""
+        names = sorted(self._bound.keys() & self._policies.keys())
+        try:
+            for policy, bound in [(self._policies[name], self._bound[name]) for name in names]:
+                seen = known.get(policy)
+                if seen is None or seen[0] is not bound:
+                    seen = bound, _relevant(policy, bound, place)
+                found.known[policy] = seen
+                if seen[1] is not None:
+                    found.relevant.append(seen[1])
+                yield
+        except Exception as error:
+            found.failure = error
+            raise
 
     def _read(self) -> None:
         """Make what has changed ready."""
