@@ -84,7 +84,9 @@ class Router:
 
     def handle(self, request: Request) -> Awaitable[Response]:
         """Answer, by whoever knows the path. Raises as the handlers do; 503 while it is not known who there is."""
-        return self._resources(request) if request.info.is_resource else self._handle_path(request)
+        if request.info.is_resource and not request.path.startswith("//"):  # no root is an empty word
+            return self._resources(request)
+        return self._handle_path(request)
 
     async def _handle_path(self, request: Request) -> Response:
         path = request.path
@@ -100,7 +102,7 @@ class Router:
         remote = self._elsewhere(path) if self._elsewhere is not None else None
         if remote is not None:
             return await remote(request)
-        found = self._discovery(request)
+        found = self._discovery(request) if not path.startswith("//") else None
         if found is not None:
             return found
         if not current or not self._complete():
