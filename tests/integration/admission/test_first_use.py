@@ -1,5 +1,5 @@
-"""What the first policies and conditions need is imported beside the loop: to load the expression language takes a fifth
-of a second."""
+"""What the first policies and conditions need is imported beside the loop: to load the expression language takes a
+fifth of a second."""
 
 from __future__ import annotations
 
