@@ -141,7 +141,7 @@ class APIEndpoints:
         """
         info = request.info
         way: _Way | Elsewhere | None = self._services.tables.current.memo.get((request.method, info.verb, info.path))
-        if type(way) is not _Way:
+        if not isinstance(way, _Way):
             answering = way.answer(request) if way is not None else None
             if answering is not None:
                 return await answering

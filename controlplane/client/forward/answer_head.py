@@ -37,10 +37,11 @@ _NOT_PASSED_ON = _MADE_HERE | {
 
 class AnswerHead(NamedTuple):
     """``headers``: all but Date and Audit-Id. ``chunked``: the body is. ``final``: it is no informational answer, which
-    another one follows. ``keep``: the connection may be asked anew. ``plain_bytes``: the body's length, of final answers
-    that say it; else -1.
+    another one follows. ``keep``: the connection may be asked anew. ``plain_bytes``: the body's length, of
+    final answers that say it, else -1.
 
-    ``passed_on``: what of it is sent back. ``insert_at``: where in the answer's bytes further headers belong, if they may be sent back as they are; else 0.
+    ``passed_on``: what of it is sent back. ``insert_at``: where in the answer's bytes further headers belong, if they
+    may be sent back as they are, else 0.
     """
 
     status: int
