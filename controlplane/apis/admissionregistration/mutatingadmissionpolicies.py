@@ -18,6 +18,7 @@ from controlplane.apis.admissionregistration.conditions import MATCH_CONDITIONS
 from controlplane.apis.admissionregistration.matching import GROUP, default_matching, match_resources
 from controlplane.apis.admissionregistration.policies import (
     FAILURE_POLICY,
+    MUTATING_STORED_AS,
     PARAM_KIND,
     PARAM_KIND_COLUMN,
     POLICY_NUMBERS,
@@ -163,7 +164,7 @@ MUTATING_ADMISSION_POLICIES = Resource(
     namespaced=False,
     categories=("api-extensions",),
     key_prefix="mutatingadmissionpolicies",
-    storage_version="v1",
+    storage_version=MUTATING_STORED_AS,
     versions=(
         ResourceVersion(
             name="v1",
@@ -176,6 +177,7 @@ MUTATING_ADMISSION_POLICIES = Resource(
                 AGE,
             ),
         ),
+        ResourceVersion(name=MUTATING_STORED_AS, schema=_SCHEMA, served=False),
     ),
     strategy=Strategy(
         default=_default,
