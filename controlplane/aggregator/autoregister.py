@@ -27,10 +27,15 @@ __all__ = ["APISERVICES", "MANAGED", "AutoRegistration", "Managed", "Step", "bui
 APISERVICES = GVR("apiregistration.k8s.io", "v1", "apiservices")
 MANAGED = "kube-aggregator.kubernetes.io/automanaged"
 CUSTOM_GROUP_PRIORITY, CUSTOM_VERSION_PRIORITY = 1000, 100
-VERSION_PRIORITY, CORE_VERSION_PRIORITY = 15, 1
-"""Of stable versions, and of the core group's only one."""
-FLOW_CONTROL_VERSION_PRIORITY = 21
-"""That of flowcontrol.apiserver.k8s.io/v1, of which there have been many versions."""
+VERSION_PRIORITY = 15
+"""Of built-in versions, but for these."""
+VERSION_PRIORITIES: Mapping[GroupVersion, int] = {
+    GroupVersion("", "v1"): 1,
+    GroupVersion("flowcontrol.apiserver.k8s.io", "v1"): 21,
+    GroupVersion("internal.apiserver.k8s.io", "v1alpha1"): 9,
+    GroupVersion("storagemigration.k8s.io", "v1beta1"): 9,
+}
+"""Source: kubernetes/kubernetes ``pkg/controlplane/apiserver/aggregator.go``."""
 
 
 class Managed(Enum):
@@ -61,7 +66,7 @@ def built_in(table: ResourceTable, priorities: Mapping[str, int]) -> dict[str, O
             _api_service(
                 GroupVersion(group.name, version.name),
                 priorities.get(group.name, CUSTOM_GROUP_PRIORITY),
-                _version_priority(group.name),
+                VERSION_PRIORITIES.get(GroupVersion(group.name, version.name), VERSION_PRIORITY),
                 Managed.ON_START,
             ),
         )
@@ -186,11 +191,6 @@ def _managed(obj: Obj | None) -> Managed | None:
 
 def _name(gv: GroupVersion) -> str:
     return f"{gv.version}.{gv.group}"
-
-
-def _version_priority(group: str) -> int:
-    special = {"": CORE_VERSION_PRIORITY, "flowcontrol.apiserver.k8s.io": FLOW_CONTROL_VERSION_PRIORITY}
-    return special.get(group, VERSION_PRIORITY)
 
 
 def _api_service(gv: GroupVersion, group_priority: int, version_priority: int, managed: Managed) -> Obj:

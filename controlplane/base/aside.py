@@ -25,6 +25,8 @@ from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, TypeVar
 
+from controlplane.base.collecting import Pause
+
 __all__ = ["LONG_BYTES", "aside", "free", "is_long", "note_size", "release"]
 
 LONG_BYTES = 64 * 1024
@@ -39,15 +41,30 @@ _PIECES = 256
 """Into about so many pieces a value is taken apart to be freed. To look at each of its parts would cost more than to
 have made them."""
 
+HELD_SECONDS = 2.0
+"""How long collections wait for one task that is about something long. Only one that waits for others takes so long."""
+
 T = TypeVar("T")
-_LONG: ContextVar[list[object] | None] = ContextVar("long", default=None)
-"""What has been made for the current task, if it is about something long."""
+
+
+class _Long:
+    """What has been made for the current task, which is about something long: no collection looks at it."""
+
+    __slots__ = ("made", "pause", "timer")
+
+    def __init__(self) -> None:
+        self.made: list[object] = []
+        self.pause = Pause()
+        self.timer = asyncio.get_running_loop().call_later(HELD_SECONDS, self.pause.end)
+
+
+_LONG: ContextVar[_Long | None] = ContextVar("long", default=None)
 
 
 def note_size(size_bytes: int) -> None:
     """What the current task is about is this long, as JSON. The longest counts, until ``release``."""
     if size_bytes >= LONG_BYTES and _LONG.get() is None:
-        _LONG.set([])
+        _LONG.set(_Long())
 
 
 def is_long() -> bool:
@@ -57,17 +74,23 @@ def is_long() -> bool:
 
 def release() -> None:
     """The current task is done with what was long, if anything was. To free it takes long, too: that is done aside."""
-    made = _LONG.get()
-    if made is not None:
+    long = _LONG.get()
+    if long is not None:
         _LONG.set(None)
-        free(made)
+        long.timer.cancel()
+        free(long.made, then=long.pause.end)
 
 
-def free(values: list[Any]) -> None:
-    """Take values out of a list that nobody will need any more, and let go of them aside."""
+def free(values: list[Any], *, then: Callable[[], None] = lambda: None) -> None:
+    """Take values out of a list that nobody will need any more, and let go of them aside; ``then`` is called there."""
     left = deque(values)
     values.clear()
-    _thread(urgent=False).submit(_SWITCHING.run, lambda: _free(left))
+
+    def work() -> None:
+        _free(left)
+        then()
+
+    _thread(urgent=False).submit(_SWITCHING.run, work)
 
 
 async def aside(work: Callable[[], T], *, urgent: bool = False) -> T:
@@ -81,9 +104,9 @@ async def aside(work: Callable[[], T], *, urgent: bool = False) -> T:
     """
     loop, thread = asyncio.get_running_loop(), _thread(urgent)
     result = await loop.run_in_executor(thread, copy_context().run, _SWITCHING.run, work)
-    made = _LONG.get()
-    if made is not None:
-        made.append(result)
+    long = _LONG.get()
+    if long is not None:
+        long.made.append(result)
     return result
 
 
@@ -106,7 +129,7 @@ def _thread(urgent: bool) -> ThreadPoolExecutor:  # noqa: FBT001  # a cache key
 
 
 class _Switching:
-    """Has the interpreter handed over sooner than else as long as somebody works."""
+    """As long as somebody works the interpreter is handed over sooner than else, and nothing is collected."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -119,9 +142,11 @@ class _Switching:
                 self._interval = sys.getswitchinterval()
                 sys.setswitchinterval(min(self._interval, SWITCH_SECONDS))
             self._working += 1
+        pause = Pause()
         try:
             return work()
         finally:
+            pause.end()
             with self._lock:
                 self._working -= 1
                 if not self._working:

@@ -28,11 +28,11 @@ SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter while another wants it. By default 5 ms, which the loop would wait for the
 thread that commits, again and again: with 16 writers the p99 of a create was 64 ms, and is 14 ms so."""
 
-THRESHOLDS = (3_500, 1, 1)
-"""Objects made (less those dropped) between two collections of the youngest; how many of those make one of the middle
-generation, and how many of these a full one. So none looks at more than some 20,000 objects: 0.4 microseconds each
-where they are not in the processor's cache, 8 ms, and twice that on a machine that has other work. With 5,000 the
-longest was over 20 ms there; a create costs the same."""
+THRESHOLDS = (2_500, 0, 0)
+"""Objects made (less those dropped) between two collections. Of three in turn one looks at those alone, one also at
+what outlived the first, one at all that is not frozen. So none looks at more than some 7,500 objects: a microsecond
+each where they are not in the processor's cache. A write leaves one such object behind, so they are rare. With the
+default ratios, and 3,500, the longest was 35 ms while 100,000 objects were written on a busy machine; so it was 10."""
 
 NOTICEABLE_SECONDS = 0.002
 """A full collection this long is the last that looks at what it has left."""

@@ -34,10 +34,12 @@ __all__ = [
     "TEXT_STREAM",
     "YAML",
     "Answer",
+    "Clause",
     "Conversion",
     "Form",
     "accepted_types",
     "body_type",
+    "clauses",
     "find",
     "is_protobuf",
     "negotiate",
@@ -122,11 +124,18 @@ class Answer:
 _PLAIN = Answer()
 
 
-class _Clause(NamedTuple):
+class Clause(NamedTuple):
+    """One of an Accept header's, its media type in two parts; ``quality`` is its ``q``, 1.0 where there is none."""
+
     kind: str
     subtype: str
     parameters: dict[str, str]
     quality: float
+
+    def matches(self, media_type: str) -> bool:
+        """Whether the media type is the clause's or one of its wildcard's."""
+        kind, _, subtype = media_type.partition("/")
+        return self.kind in (kind, "*") and self.subtype in (subtype, "*")
 
 
 def negotiate(accept: str | None, form: Form) -> Answer:
@@ -162,9 +171,9 @@ def _find(accept: str, form: Form) -> Answer | None:
     types = [clause.partition(";")[0].strip() for clause in accept.split(",")]
     if not any(t == "*/*" or t in known for t in types):
         return None  # "application/*" alone matches nothing there, and clients see 406
-    for clause in _clauses(accept):
+    for clause in clauses(accept):
         for media_type in _KNOWN:
-            if _matches(clause, media_type):
+            if clause.matches(media_type):
                 answer = _agree(clause.parameters, media_type, form)
                 if answer is not None:
                     # the first that would do decides, even if a later one could be streamed
@@ -172,9 +181,9 @@ def _find(accept: str, form: Form) -> Answer | None:
     return None
 
 
-def _clauses(accept: str) -> list[_Clause]:
-    """The clauses, best first; of equal quality, those without wildcards first, otherwise as they stand."""
-    clauses = []
+def clauses(accept: str) -> list[Clause]:
+    """The clauses of an Accept header, best first; of equal quality, those without wildcards first, else in order."""
+    found = []
     for text in accept.split(","):
         media_type, *rest = text.split(";")
         kind, slash, subtype = media_type.strip().partition("/")
@@ -190,14 +199,14 @@ def _clauses(accept: str) -> list[_Clause]:
                 quality = _quality(value)
             elif equals:
                 parameters[name.strip()] = value.strip().strip('"')
-        clauses.append(_Clause(kind, subtype, parameters, quality))
-    clauses.sort(key=lambda c: (-c.quality, c.kind == "*", c.subtype == "*"))
-    return clauses
+        found.append(Clause(kind, subtype, parameters, quality))
+    found.sort(key=lambda c: (-c.quality, c.kind == "*", c.subtype == "*"))
+    return found
 
 
 def accepted_types(accept: str) -> list[tuple[str, str]]:
     """The media types of an Accept header, best first, each in its two parts (``*`` for any)."""
-    return [(clause.kind, clause.subtype) for clause in _clauses(accept)]
+    return [(clause.kind, clause.subtype) for clause in clauses(accept)]
 
 
 def _not_produced(known: tuple[str, ...]) -> APIError:
@@ -211,11 +220,6 @@ def _quality(text: str) -> float:
         return float(text)
     except ValueError:
         return 1.0
-
-
-def _matches(clause: _Clause, media_type: str) -> bool:
-    kind, _, subtype = media_type.partition("/")
-    return clause.kind in (kind, "*") and clause.subtype in (subtype, "*")
 
 
 def _agree(parameters: dict[str, str], media_type: str, form: Form) -> Answer | None:

@@ -9,6 +9,7 @@ same chunk; the loopback client's sink reads the payload.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl
@@ -28,8 +29,10 @@ __all__ = [
     "KnownHeaders",
     "Peer",
     "Query",
+    "ReceivedResponse",
     "Request",
     "Response",
+    "Said",
     "Sink",
     "StreamResponse",
     "UpgradeResponse",
@@ -44,13 +47,24 @@ class BodyTooLarge(Exception):
         self.limit_bytes = limit_bytes
 
 
+_WRONG_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def _malformed(query: str) -> bool:
+    """Whether there is what no parameter of a query can have."""
+    return ";" in query or ("%" in query and _WRONG_ESCAPE.search(query) is not None)
+
+
 class Query(dict[str, list[str]]):
-    """Decoded query parameters, in order of appearance; a parameter without a value is ``""``."""
+    """Decoded query parameters, in order of appearance; a parameter without a value is ``""``. One that is malformed (a
+    wrong escape, a semicolon) is passed over, as by Go's ``net/url``."""
 
     @classmethod
     def parse(cls, raw: str) -> Query:
         query = cls()
         if raw:
+            if _malformed(raw):
+                raw = "&".join(pair for pair in raw.split("&") if not _malformed(pair))
             for name, value in parse_qsl(raw, keep_blank_values=True):
                 query.setdefault(name, []).append(value)
         return query
@@ -208,6 +222,23 @@ class Response:
     def content(self) -> bytes:
         """The body in one piece."""
         return self.body if isinstance(self.body, bytes) else b"".join(self.body)
+
+
+Said = tuple[int, str, list[tuple[str, str]]]
+"""The status, content type and further headers of an answer."""
+
+
+class ReceivedResponse(Response):
+    """A complete answer that came from another server. It may be sent as it came, ``received``, head and all: as long
+    as status, content type and body are those that ``said`` and ``came`` have, and ``headers`` begin with those that
+    were said. Further headers belong at ``insert_at`` then, each a whole line."""
+
+    __slots__ = ("came", "insert_at", "received", "said")
+
+    def __init__(self, said: Said, came: bytes, received: bytes, insert_at: int) -> None:
+        self.status, self.content_type, headers = said
+        self.body, self.headers = came, headers.copy()
+        self.said, self.came, self.received, self.insert_at = said, came, received, insert_at
 
 
 class StreamResponse(Response):

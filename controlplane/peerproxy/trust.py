@@ -64,6 +64,7 @@ class PeerTrust:
 
 _REMEDIES = (
     ("alert", NOT_BELIEVED),
+    ("401 unauthorized", NOT_BELIEVED),
     ("unknown authority", "--peer-ca-file must hold the authority that signed the peer's serving certificate"),
     ("unable to load root certificates", "--peer-ca-file must hold certificates in PEM"),
     ("expired", "the peer's --tls-cert-file, or what is in --peer-ca-file, has expired"),

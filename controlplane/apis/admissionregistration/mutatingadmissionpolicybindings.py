@@ -15,6 +15,7 @@ from controlplane.apimachinery.validation.names import name_is_dns_subdomain
 from controlplane.apis.admissionregistration.matching import GROUP, default_matching
 from controlplane.apis.admissionregistration.policies import (
     BINDING_NUMBERS,
+    MUTATING_STORED_AS,
     PARAM_REF_COLUMN,
     POLICY_NAME_COLUMN,
     binding_fields,
@@ -68,11 +69,12 @@ MUTATING_ADMISSION_POLICY_BINDINGS = Resource(
     namespaced=False,
     categories=("api-extensions",),
     key_prefix="mutatingadmissionpolicybindings",
-    storage_version="v1",
+    storage_version=MUTATING_STORED_AS,
     versions=(
         ResourceVersion(
             name="v1", schema=_SCHEMA, message=_MESSAGE, columns=(NAME, POLICY_NAME_COLUMN, PARAM_REF_COLUMN, AGE)
         ),
+        ResourceVersion(name=MUTATING_STORED_AS, schema=_SCHEMA, served=False),
     ),
     strategy=Strategy(
         default=_default,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BINDING_NUMBERS",
     "FAILURE_POLICY",
+    "MUTATING_STORED_AS",
     "PARAM_KIND",
     "PARAM_KIND_COLUMN",
     "PARAM_REF_COLUMN",
@@ -45,6 +46,12 @@ __all__ = [
 ]
 
 FAILURE_POLICIES = ("Fail", "Ignore")
+MUTATING_STORED_AS = "v1beta1"
+"""The version in which mutating policies and their bindings are stored, and which is not served: 1.36 brought their v1,
+and what is stored must be readable by the release before. Its objects are those of v1.
+
+Source: kubernetes/apiserver ``pkg/server/storage/resource_encoding_config.go`` (``emulatedStorageVersion``).
+"""
 _OF_CONDITIONS = ("paramKind", "matchConditions")
 """Fields that decide whether match conditions are right."""
 

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from controlplane.base import metrics
+from controlplane.base.metrics import Registry
 
-__all__ = ["BUILD_INFO", "CONNECTIONS", "CONNECTIONS_REFUSED", "HEALTH_CHECK", "HEALTH_CHECKS", "TLS_HANDSHAKE_ERRORS"]
+__all__ = [
+    "BUILD_INFO",
+    "CONNECTIONS",
+    "CONNECTIONS_REFUSED",
+    "HEALTH_CHECK",
+    "HEALTH_CHECKS",
+    "SLIS",
+    "TLS_HANDSHAKE_ERRORS",
+]
+
+SLIS = Registry()
+"""Service level indicators: a page of their own, short enough to be scraped every few seconds."""
 
 TLS_HANDSHAKE_ERRORS = metrics.counter(
     "apiserver_tls_handshake_errors_total", "Number of requests dropped with 'TLS handshake error from' error"
@@ -23,6 +35,7 @@ HEALTH_CHECK = metrics.gauge(
     "Result of the last health check, by name and endpoint: 1 passed, 0 failed.",
     labels=("name", "type"),
     stability=metrics.STABLE,
+    registry=SLIS,
 )
 
 HEALTH_CHECKS = metrics.counter(
@@ -30,6 +43,7 @@ HEALTH_CHECKS = metrics.counter(
     "Health checks made, by name, endpoint and outcome.",
     labels=("name", "type", "status"),
     stability=metrics.STABLE,
+    registry=SLIS,
 )
 
 BUILD_INFO = metrics.gauge(

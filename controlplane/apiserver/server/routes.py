@@ -19,11 +19,13 @@ from controlplane.apiserver.authentication.serviceaccounts.documents import (
     IssuerDocuments,
 )
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
-from controlplane.apiserver.filters.plain import plain_error
+from controlplane.apiserver.filters.plain import PLAIN_TEXT, plain_error
 from controlplane.apiserver.openapi.handler import OpenAPI
 from controlplane.apiserver.server.documents import indented
+from controlplane.apiserver.server.metrics import SLIS
 from controlplane.apiserver.server.version import VersionInfo
 from controlplane.base import metrics
+from controlplane.base.metrics import Registry
 from controlplane.client.request import Handler, Request, Response
 
 __all__ = [
@@ -31,7 +33,7 @@ __all__ = [
     "Router",
     "index_route",
     "issuer_routes",
-    "metrics_route",
+    "metrics_routes",
     "openapi_routes",
     "page_not_found",
     "version_routes",
@@ -82,7 +84,9 @@ class Router:
 
     def handle(self, request: Request) -> Awaitable[Response]:
         """Answer, by whoever knows the path. Raises as the handlers do; 503 while it is not known who there is."""
-        return self._resources(request) if request.info.is_resource else self._handle_path(request)
+        if request.info.is_resource and not request.path.startswith("//"):  # no root is an empty word
+            return self._resources(request)
+        return self._handle_path(request)
 
     async def _handle_path(self, request: Request) -> Response:
         path = request.path
@@ -98,7 +102,7 @@ class Router:
         remote = self._elsewhere(path) if self._elsewhere is not None else None
         if remote is not None:
             return await remote(request)
-        found = self._discovery(request)
+        found = self._discovery(request) if not path.startswith("//") else None
         if found is not None:
             return found
         if not current or not self._complete():
@@ -167,16 +171,23 @@ def issuer_routes(documents: IssuerDocuments) -> list[Route]:
     ]
 
 
-def metrics_route(prepare: Callable[[], Awaitable[None]] | None = None) -> Route:
-    """``/metrics``: all metrics of the process. ``prepare`` brings those up to date that are counted when asked for."""
+def metrics_routes(prepare: Callable[[], Awaitable[None]] | None = None) -> list[Route]:
+    """``/metrics``: all metrics of the process but its service level indicators; ``/metrics/slis``: those. ``prepare``
+    brings metrics up to date that are counted when asked for. DELETE counts from 0 again."""
 
-    async def handle(request: Request) -> Response:
-        if prepare is not None:
-            await prepare()
-        page = await metrics.render(request.headers.get("Accept", ""))
-        return Response(200, page.pieces, content_type=page.content_type)
+    def route(path: str, registry: Registry, prepare: Callable[[], Awaitable[None]] | None = None) -> Route:
+        async def handle(request: Request) -> Response:
+            if request.method == "DELETE":
+                registry.reset()
+                return Response(200, b"metrics reset\n", content_type=PLAIN_TEXT)
+            if prepare is not None:
+                await prepare()
+            page = await metrics.render(request.headers.get("Accept", ""), registry=registry)
+            return Response(200, page.pieces, content_type=page.content_type)
 
-    return Route("/metrics", handle)
+        return Route(path, handle)
+
+    return [route("/metrics", metrics.REGISTRY, prepare), route("/metrics/slis", SLIS)]
 
 
 def _method_not_allowed() -> APIError:

@@ -20,7 +20,8 @@ from controlplane.apiserver.server.hooks import HookContext, Hooks
 from controlplane.apiserver.server.lifecycle import Lifecycle
 from controlplane.apiserver.server.listen import Listener, ListenerConfig
 from controlplane.apiserver.server.metrics import BUILD_INFO
-from controlplane.apiserver.server.routes import Route, Router, index_route, metrics_route, version_routes
+from controlplane.apiserver.server.routes import Route, Router, index_route, metrics_routes, version_routes
+from controlplane.apiserver.server.statusz import statusz_route
 from controlplane.base import logs
 from controlplane.base.tasks import Owner, TaskGroup
 from controlplane.client.loopback import LoopbackClient
@@ -258,14 +259,19 @@ class PreparedServer:
 
     def _routes(self, endpoints: list[HealthEndpoint]) -> list[Route]:
         config = self._server.config
-        routes = [*config.routes, *version_routes(config.version), metrics_route(config.prepare_metrics)]
+        routes = [*config.routes, *version_routes(config.version), *metrics_routes(config.prepare_metrics)]
         for endpoint in endpoints:
             root = endpoint.paths[0]
             routes.append(Route(root, endpoint.handle))
             routes.append(Route(f"{root}/", endpoint.handle_one, prefix=True, listed=False))
-        listed = [route.path for route in routes if route.listed]
         checks = [path for endpoint in endpoints for path in endpoint.paths[1:]]
-        return [*routes, *index_route(lambda: [*listed, *checks, "/index.html", *config.paths()])]
+
+        def paths() -> list[str]:
+            return [*(route.path for route in routes if route.listed), *checks, *config.paths()]
+
+        routes += index_route(paths)
+        routes.append(statusz_route(config.version, paths))
+        return routes
 
 
 async def _raise(failure: asyncio.Future[BaseException]) -> None:

@@ -34,33 +34,31 @@ class Call:
     ``stream_id`` 0: waits for its turn. ``deadline``: in monotonic seconds. ``answered``: the response's first header
     block has come. ``ended``: nothing more will be received. ``sent_end``: our side is closed. ``pending``: what flow
     control holds back; ``pending_end``: our side closes after it. ``held_bytes``: what has come and is not read.
+
+    What most calls never change is the class's: a call whose answer comes whole sets four attributes.
     """
 
-    __slots__ = (
-        "answered",
-        "block",
-        "deadline",
-        "ended",
-        "held_bytes",
-        "pending",
-        "pending_end",
-        "reader",
-        "receive_window",
-        "send_window",
-        "sent_end",
-        "stream_id",
-    )
+    stream_id = 0
+    deadline = inf
+    answered = ended = sent_end = pending_end = False
+    pending = b""
+    reader: MessageReader | None = None
+    receive_window = STREAM_WINDOW_BYTES
+    send_window = 0
+    held_bytes = 0
 
     def __init__(self, block: bytes) -> None:
         self.block = block
-        self.stream_id = 0
-        self.deadline = inf
-        self.answered = self.ended = self.sent_end = self.pending_end = False
-        self.pending = b""
-        self.reader = MessageReader()
-        self.receive_window = STREAM_WINDOW_BYTES
-        self.send_window = 0
-        self.held_bytes = 0
+
+    def messages_in(self, data: bytes) -> list[bytes]:
+        """The messages that are complete with these data.
+
+        Raises:
+            RpcError: they are no messages that we take.
+        """
+        if self.reader is None:
+            self.reader = MessageReader()
+        return self.reader.feed(data)
 
     def take(self, data: bytes) -> None:
         """Data of the stream have arrived.
@@ -78,18 +76,22 @@ class Call:
 class Unary(Call):
     """A call with one response."""
 
-    __slots__ = ("done", "message")
+    message: bytes | None = None
 
     def __init__(self, block: bytes, done: asyncio.Future[bytes]) -> None:
-        super().__init__(block)
-        self.done = done
-        self.message: bytes | None = None
+        self.block, self.done = block, done
 
     def take(self, data: bytes) -> None:
-        for message in self.reader.feed(data):
+        for message in self.messages_in(data):
             if self.message is not None:
                 raise RpcError(Code.INTERNAL, "more than one message in answer to a unary call")
             self.message = message
+
+    def succeed(self, message: bytes) -> None:
+        """The call is over, and this is its answer; called once, in place of all else."""
+        self.ended = True
+        if not self.done.done():
+            self.done.set_result(message)
 
     def end(self, error: RpcError | None) -> None:
         self.ended = True
@@ -105,8 +107,6 @@ class Unary(Call):
 
 class Stream(Call):
     """A call in both directions, for one reader."""
-
-    __slots__ = ("_carrier", "_error", "_loop", "_messages", "_waiter")
 
     def __init__(self, block: bytes, carrier: Carrier, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(block)
@@ -166,7 +166,7 @@ class Stream(Call):
         self._carrier.cancel(self)
 
     def take(self, data: bytes) -> None:
-        messages = self.reader.feed(data)
+        messages = self.messages_in(data)
         if not messages:
             return
         self._messages += messages

@@ -80,11 +80,11 @@ class Channel:
         Raises:
             RpcError: DEADLINE_EXCEEDED after ``seconds``; UNAVAILABLE if there is no connection, or it is lost.
         """
-        until = monotonic() + seconds
         again = True
         while True:
             connection = self._current
             if connection is None:
+                until = monotonic() + seconds
                 connection = await self._connected(seconds)
                 seconds = max(until - monotonic(), MIN_SECONDS)
             block = self._blocks.get((path, seconds)) or self._block(path, seconds)
@@ -98,7 +98,7 @@ class Channel:
                 if not (again and error.unsent and error.code is Code.UNAVAILABLE):
                     raise
             again = False
-            seconds = max(until - monotonic(), MIN_SECONDS)
+            seconds = max(call.deadline - monotonic(), MIN_SECONDS)
 
     async def stream(self, path: str, metadata: Sequence[tuple[str, str]] = (), *, seconds: float) -> Stream:
         """Begin a call in both directions; ``seconds``: how long to wait for a connection.

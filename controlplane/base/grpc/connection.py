@@ -48,6 +48,7 @@ from controlplane.base.grpc.keepalive import KEEPALIVE, Keepalive, Watchdog
 from controlplane.base.grpc.messages import prefixed
 from controlplane.base.grpc.sending import DEFAULT_WINDOW_BYTES, Sender
 from controlplane.base.grpc.status import Code, RpcError, from_http, from_reset, from_trailers
+from controlplane.base.grpc.usual import USUAL_BYTES, UsualAnswer, usual_answer
 
 __all__ = ["CONNECTION_WINDOW_BYTES", "Connection"]
 
@@ -57,6 +58,7 @@ CONNECTION_WINDOW_BYTES: Final = 1 << 28
 
 MAX_STREAM_ID: Final = 2**31 - 1
 USED_UP: Final = "all stream numbers are used up"
+LEFT: Final = "the connection was left"
 MAX_UNREAD_REPLIES: Final = 1_000
 CLOSE_SECONDS: Final = 1.0
 """How long the peer may take to take leave."""
@@ -86,7 +88,7 @@ class Connection(asyncio.Protocol):
         self.settled: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
         self.usable = True
-        self._reader, self._headers = FrameReader(), HeaderDecoder()
+        self._reader, self._headers = FrameReader(self._take_usual), HeaderDecoder()
         self._calls: dict[int, Call] = {}
         self._waiting: deque[Call] = deque()
         self._next_id = 1
@@ -94,6 +96,8 @@ class Connection(asyncio.Protocol):
         self._receive_window = CONNECTION_WINDOW_BYTES
         self._block_of: Frame | None = None
         self._block = b""
+        self._answer_block = b""  # the last that began an answer
+        self._usual: UsualAnswer | None = None
         self._greeted = False  # its settings have come
         self._ended = ""
         self._expiry = Expiry(loop, lambda: (*self._calls.values(), *self._waiting), self._expire)
@@ -110,10 +114,20 @@ class Connection(asyncio.Protocol):
     def unary(self, block: bytes, message: bytes, seconds: float) -> Unary:
         """Begin a call; the answer is its ``done``."""
         call = Unary(block, self._loop.create_future())
-        call.deadline = monotonic() + seconds
-        self._begin(call, prefixed(message), end=True)
-        if not call.ended:
-            self._expiry.watch(call.deadline)
+        deadline = call.deadline = monotonic() + seconds
+        stream_id = self._next_id
+        if (
+            self.usable
+            and len(self._calls) < self._max_calls
+            and stream_id <= MAX_STREAM_ID
+            and self._sender.whole(call, stream_id, block, message)
+        ):
+            self._next_id = stream_id + 2
+            self._calls[stream_id] = call
+        else:
+            self._begin(call, prefixed(message), end=True)
+        if deadline < self._expiry.due and not call.ended:
+            self._expiry.watch(deadline)
         return call
 
     def stream(self, block: bytes) -> Stream:
@@ -181,7 +195,7 @@ class Connection(asyncio.Protocol):
         if self._waiting:
             self._open_waiting()
         if not self.usable:
-            self._end_if_idle("the connection was left")
+            self._end_if_idle(LEFT)
 
     def _open_waiting(self) -> None:
         while self._waiting and self.usable and len(self._calls) < self._max_calls:
@@ -302,6 +316,37 @@ class Connection(asyncio.Protocol):
 
     # frames
 
+    def _take_usual(self, data: bytes, at: int) -> int:
+        """End the calls whose answers stand from ``at`` on, whole and as usual; where the first other frame begins.
+
+        An answer is usual for a unary call of which all has been sent and nothing has come.
+        """
+        usual = self._usual
+        if usual is None or self._block_of is not None:
+            return at
+        size, data_bytes, cut, same = usual
+        last, calls = len(data) - size, self._calls
+        while at <= last:
+            head, stream, between, second, prefix, message, behind, third, rest = cut(data, at)
+            if not stream == second == third or (head, between, prefix, behind, rest) != same:
+                break
+            call = calls.get(stream)
+            if type(call) is not Unary or call.answered or not call.sent_end:
+                break
+            at += size
+            self._receive_window -= data_bytes
+            del calls[stream]
+            call.succeed(message)
+            if self._waiting:
+                self._open_waiting()
+            if not self.usable:
+                self._end_if_idle(LEFT)
+                if self._ended:
+                    return len(data)
+        if self._receive_window < CONNECTION_WINDOW_BYTES // 2:
+            self._credit_connection()
+        return at
+
     def _handle(self, each: Frame) -> None:
         kind = each.kind
         if not self._greeted and kind != SETTINGS:
@@ -347,8 +392,7 @@ class Connection(asyncio.Protocol):
         size = len(each.payload)
         self._receive_window -= size
         if self._receive_window < CONNECTION_WINDOW_BYTES // 2:
-            self._sender.write(frame(WINDOW_UPDATE, 0, 0, _U32.pack(CONNECTION_WINDOW_BYTES - self._receive_window)))
-            self._receive_window = CONNECTION_WINDOW_BYTES
+            self._credit_connection()
         if call is None:
             return
         call.receive_window -= size
@@ -367,6 +411,10 @@ class Connection(asyncio.Protocol):
             self._ended_by_server(call, RpcError(Code.INTERNAL, "the server ended the call without a status"))
         elif call.receive_window <= STREAM_WINDOW_BYTES // 2:
             self.credit(call)
+
+    def _credit_connection(self) -> None:
+        self._sender.write(frame(WINDOW_UPDATE, 0, 0, _U32.pack(CONNECTION_WINDOW_BYTES - self._receive_window)))
+        self._receive_window = CONNECTION_WINDOW_BYTES
 
     def _begin_block(self, each: Frame) -> None:
         block = body_of(each)
@@ -405,14 +453,22 @@ class Connection(asyncio.Protocol):
                 self._refuse(call, RpcError(Code.UNKNOWN, text), ended=bool(last))
                 return
             if not last:
+                self._answer_block = encoded
                 return
         elif not last:
             self._break_off(call, ErrorCode.PROTOCOL_ERROR, RpcError(Code.INTERNAL, "headers amid the messages"))
             return
         error = from_trailers(block.grpc_status, block.grpc_message)
-        if error is None and not call.reader.complete:
+        if error is None and call.reader is not None and not call.reader.complete:
             error = RpcError(Code.INTERNAL, "the server ended the call inside a message")
+        if error is None and isinstance(call, Unary) and call.message is not None:
+            self._learn(len(call.message), encoded)
         self._ended_by_server(call, error)
+
+    def _learn(self, message_bytes: int, trailers: bytes) -> None:
+        """A call has succeeded: answers like its own are known from now on."""
+        if message_bytes + len(self._answer_block) + len(trailers) <= USUAL_BYTES:
+            self._usual = usual_answer(self._answer_block, message_bytes, trailers)
 
     def _refuse(self, call: Call, error: RpcError, *, ended: bool) -> None:
         if ended:

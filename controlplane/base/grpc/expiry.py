@@ -19,27 +19,28 @@ MIN_SECONDS: Final = 0.001
 
 
 class Expiry:
-    """``calls``: those that are open or wait; ``expire`` is called with each whose deadline has passed."""
+    """``calls``: those that are open or wait; ``expire`` is called with each whose deadline has passed. ``due``: when
+    it looks next, in monotonic seconds; only what is due before needs to be watched."""
 
-    __slots__ = ("_calls", "_due", "_expire", "_loop", "_timer")
+    __slots__ = ("_calls", "_expire", "_loop", "_timer", "due")
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, calls: Callable[[], Iterable[Call]], expire: Callable[[Call], None]
     ) -> None:
         self._loop, self._calls, self._expire = loop, calls, expire
-        self._due = inf
+        self.due = inf
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self, deadline: float) -> None:
         """There is a call with this deadline (monotonic seconds)."""
-        if deadline < self._due:
+        if deadline < self.due:
             self.stop()
-            self._due = deadline
+            self.due = deadline
             self._timer = self._loop.call_later(max(deadline - monotonic(), MIN_SECONDS), self._fire)
 
     def stop(self) -> None:
         """Nothing expires any more, until the next ``watch``."""
-        self._due = inf
+        self.due = inf
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -7,7 +7,7 @@ Source: RFC 9113, sections 4 and 6.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from struct import Struct
 from typing import Final, NamedTuple
@@ -118,11 +118,17 @@ class Frame(NamedTuple):
 
 
 class FrameReader:
-    """Cuts frames from what has been received; keeps at most one incomplete frame."""
+    """Cuts frames from what has been received; keeps at most one incomplete frame.
 
-    __slots__ = ("_rest",)
+    Args:
+        known: told the bytes and where in them a frame begins; takes frames that it knows from there on, and returns
+            where the next one begins that is to be cut.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_known", "_rest")
+
+    def __init__(self, known: Callable[[bytes, int], int] | None = None) -> None:
+        self._known = known
         self._rest = b""
 
     def feed(self, data: bytes) -> Iterator[Frame]:
@@ -134,8 +140,13 @@ class FrameReader:
         if self._rest:
             data = self._rest + data
             self._rest = b""
+        known = self._known
         at, end = 0, len(data)
         while end - at >= HEAD_BYTES:
+            if known is not None:
+                at = known(data, at)
+                if end - at < HEAD_BYTES:
+                    break
             high, low, kind, flags, stream_id = _UNPACK(data, at)
             length = high << 8 | low
             if length > MAX_FRAME_BYTES:

@@ -12,15 +12,31 @@ Source: RFC 9113, sections 5.2 and 6.9.
 from __future__ import annotations
 
 import asyncio
+from struct import Struct
 from typing import Final
 
 from controlplane.base.grpc.call import Call
-from controlplane.base.grpc.frames import DATA, END_STREAM, ErrorCode, ProtocolError, frame
+from controlplane.base.grpc.frames import (
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    HEADERS,
+    ErrorCode,
+    ProtocolError,
+    frame,
+)
+from controlplane.base.grpc.messages import PREFIX_BYTES
 
 __all__ = ["DEFAULT_WINDOW_BYTES", "MAX_WINDOW_BYTES", "Sender"]
 
 DEFAULT_WINDOW_BYTES: Final = 65_535
 MAX_WINDOW_BYTES: Final = 2**31 - 1
+
+_HEADERS: Final = Struct(">HBBBL").pack
+"""The head of a frame."""
+
+_DATA: Final = Struct(">HBBBLBL").pack
+"""The head of a frame of one message, and the message's prefix."""
 
 
 class Sender:
@@ -66,6 +82,27 @@ class Sender:
         call.pending_end = end
         self._blocked[call.stream_id] = call
         self._send_pending(call)
+
+    def whole(self, call: Call, stream_id: int, block: bytes, message: bytes) -> bool:
+        """Send a call whole, headers and message, on this new stream; False, and nothing is done, if a window or the
+        size of frames does not allow it."""
+        size = len(message) + PREFIX_BYTES
+        if size > self.window or size > self.initial_window or size > self.max_frame or len(block) > self.max_frame:
+            return False
+        self.window -= size
+        call.stream_id = stream_id
+        call.send_window = self.initial_window - size
+        call.sent_end = True
+        out = self._out
+        if not out:
+            self._loop.call_soon(self.flush)
+        out += (
+            _HEADERS(len(block) >> 8, len(block) & 0xFF, HEADERS, END_HEADERS, stream_id),
+            block,
+            _DATA(size >> 8, size & 0xFF, DATA, END_STREAM, stream_id, 0, size - PREFIX_BYTES),
+            message,
+        )
+        return True
 
     def forget(self, call: Call) -> None:
         """The call is over."""

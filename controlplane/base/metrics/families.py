@@ -75,6 +75,10 @@ class CounterChild(_Number):
 
     __slots__ = ()
 
+    def reset(self) -> None:
+        """Count from 0 again. What is asked for at each scrape stays as it is."""
+        self._value = 0
+
 
 class GaugeChild(_Number):
     """A number that goes up and down."""
@@ -101,6 +105,11 @@ class HistogramChild:
     def observe(self, value: float) -> None:
         self.counts[bisect_left(self._bounds, value)] += 1
         self.sum += value
+
+    def reset(self) -> None:
+        """Forget all observations."""
+        self.counts[:] = [0] * len(self.counts)
+        self.sum = 0.0
 
 
 class Family(Generic[C]):
@@ -225,6 +234,14 @@ class Registry:
 
     def foreign(self) -> list[ForeignCollector]:
         return list(self._foreign)
+
+    def reset(self) -> None:
+        """Count and observe from 0 again. Gauges keep their values: they say what is, and whoever raised one will lower
+        it."""
+        for family in self._families.values():
+            if not isinstance(family, Gauge):
+                for _, child in family.children():
+                    child.reset()
 
 
 REGISTRY = Registry()

@@ -11,7 +11,7 @@ import time
 
 from controlplane.base.metrics.families import counter, gauge
 
-__all__ = ["CPU_SECONDS", "MAX_FDS"]
+__all__ = ["CPU_SECONDS", "MAX_FDS", "start_seconds"]
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _BOOTED_SECONDS = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else 0.0
@@ -22,7 +22,13 @@ def _memory_pages(field: int) -> int:
         return int(file.read().split()[field])
 
 
-def _start_seconds() -> float:
+_IMPORTED_SECONDS = time.time()
+
+
+def start_seconds() -> float:
+    """When the process began, in seconds since 1970; where there is no ``/proc``, when this module was imported."""
+    if sys.platform != "linux":
+        return _IMPORTED_SECONDS
     with open("/proc/self/stat", "rb", buffering=0) as file:
         after_name = file.read().rpartition(b")")[2].split()
     return _BOOTED_SECONDS + int(after_name[19]) / os.sysconf("SC_CLK_TCK")
@@ -47,4 +53,4 @@ if sys.platform == "linux":
     OPEN_FDS = gauge("process_open_fds", "File descriptors that the process has open.")
     OPEN_FDS.read_from(lambda: len(os.listdir("/proc/self/fd")) - 1)
     START_SECONDS = gauge("process_start_time_seconds", "When the process began, in seconds since 1970.")
-    START_SECONDS.read_from(_start_seconds)
+    START_SECONDS.read_from(start_seconds)

@@ -1,6 +1,6 @@
 """The live map: every key's entry, in key order.
 
-A dict for one key, and two parallel lists of blocks (keys and entries) for ranges: a scan is a few slices, so 7,000
+A mapping for one key, and two parallel lists of blocks (keys and entries) for ranges: a scan is a few slices, so 7,000
 entries are gathered in well under a millisecond, and a count needs block lengths only. An insert moves at most one
 block.
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from controlplane.base.shards import Sharded
 from controlplane.storage.cache.entry import Entry
 
 __all__ = ["Index"]
@@ -27,7 +28,7 @@ class Index:
     __slots__ = ("_blocks", "_get", "_keys", "_last")
 
     def __init__(self) -> None:
-        self._get: dict[bytes, Entry] = {}
+        self._get: Sharded[bytes, Entry] = Sharded()
         self._blocks: list[list[Entry]] = []
         self._keys: list[list[bytes]] = []
         self._last: list[bytes] = []
@@ -52,7 +53,7 @@ class Index:
         self._last.pop()
         self._blocks.pop()
         for key in self._keys.pop():
-            del self._get[key]
+            self._get.pop(key)
         return True
 
     def __len__(self) -> int:
@@ -92,7 +93,7 @@ class Index:
 
     def pop(self, key: bytes) -> Entry | None:
         """Remove a key; returns its entry."""
-        before = self._get.pop(key, None)
+        before = self._get.pop(key)
         if before is not None:
             at = bisect_left(self._last, key)
             keys = self._keys[at]

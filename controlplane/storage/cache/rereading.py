@@ -95,7 +95,7 @@ class Rereading:
                 if entry.origin.poison:
                     seen.add(id(entry))
                     yield entry
-        for change in collection.ring.after(collection.floor):
+        for change in collection.ring.backward(collection.floor):
             if change.key.startswith(collection.prefix):
                 for past in (change.prev, change.entry):
                     if past is not None and past.origin.poison and id(past) not in seen:

@@ -94,10 +94,10 @@ class Lister:
     async def _rolled_back(self, start: bytes, end: bytes, revision: int) -> list[Entry]:
         """The range as it was at a revision that the ring reaches."""
         live = self._mirror.image.index.scan(start, end)
-        changes = self._view.collection.ring.after(revision)
         then: dict[bytes, Entry | None] = {}
         slices = Slices()
-        for change in reversed(changes):  # the oldest change's previous state is the one that stays
+        # of several changes of one key the oldest is looked at last: its previous state is the one that stays
+        for change in self._view.collection.ring.backward(revision):
             if start <= change.key < end:
                 then[change.key] = change.prev
             if slices.due():

@@ -72,6 +72,38 @@ def test_a_server_counts_what_it_stores() -> None:
     run(main())
 
 
+def test_mutating_policies_are_stored_for_the_release_before() -> None:
+    """In v1beta1, which is not served; one that was stored in v1 is read, and rewritten when it is next changed."""
+    change = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}
+    rule = {"apiGroups": ["x"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["y"]}
+    policy = {"matchConstraints": {"resourceRules": [rule]}, "mutations": [change], "reinvocationPolicy": "Never"}
+
+    async def main() -> None:
+        async with running_plane() as plane:
+            kv = plane.control_plane.kv
+            for kind, plural, spec in (
+                ("MutatingAdmissionPolicy", "mutatingadmissionpolicies", policy),
+                ("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", {"policyName": "p"}),
+            ):
+                gvr, key = GVR("admissionregistration.k8s.io", "v1", plural), f"/registry/{plural}/p".encode()
+                client = ResourceClient(plane.client(), gvr, namespaced=False)
+                await client.create({"metadata": {"name": "p"}, "spec": spec})
+                start = f'{{"kind":"{kind}","apiVersion":"admissionregistration.k8s.io/'.encode()
+                stored = (await kv.range(key, key + b"\0")).items[0]
+                assert stored.value.startswith(start + b'v1beta1"')
+                older = stored.value.replace(start + b"v1beta1", start + b"v1")
+                assert await kv.put(key, older, expect=stored.mod_revision)
+                read = await client.get(Key("", "p"))
+                assert read["apiVersion"] == "admissionregistration.k8s.io/v1"
+                assert {entry["apiVersion"] for entry in read["metadata"]["managedFields"]} == {read["apiVersion"]}
+                await client.patch(Key("", "p"), {"metadata": {"labels": {"a": "b"}}})
+                assert (await kv.range(key, key + b"\0")).items[0].value.startswith(start + b'v1beta1"')
+                unserved = await plane.client().request("GET", f"/apis/{gvr.group}/v1beta1/{plural}/p")
+                assert unserved.status == 404
+
+    run(main())
+
+
 def test_the_report_is_for_those_who_may_read_it() -> None:
     async def main() -> None:
         async with running_plane() as plane:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controlplane.aggregator.autoregister import MANAGED, Step, built_in, custom, next_step
@@ -54,3 +56,15 @@ def test_every_built_in_version_has_one_but_that_of_api_services() -> None:
     }
     assert custom(table, made) == {}
     assert custom(table, {})["v1.authentication.k8s.io"]["metadata"]["labels"] == {MANAGED: "true"}
+
+
+def test_the_priorities_of_built_in_versions() -> None:
+    table = build_table([(replace(resource, stored=False), None) for resource in BUILTIN])
+    made = built_in(table, GROUP_PRIORITIES)
+    priorities = {name: obj["spec"]["versionPriority"] for name, obj in made.items()}
+    assert {name: priority for name, priority in priorities.items() if priority != 15} == {
+        "v1.": 1,
+        "v1.flowcontrol.apiserver.k8s.io": 21,
+        "v1alpha1.internal.apiserver.k8s.io": 9,
+        "v1beta1.storagemigration.k8s.io": 9,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 import weakref
@@ -63,6 +64,24 @@ def test_the_interpreter_changes_hands_sooner_meanwhile() -> None:
     before = sys.getswitchinterval()
     assert run(aside(sys.getswitchinterval)) == pytest.approx(SWITCH_SECONDS)
     assert sys.getswitchinterval() == before
+
+
+def test_nothing_is_collected_meanwhile() -> None:
+    assert run(aside(gc.isenabled)) is False
+    assert gc.isenabled()
+
+
+def test_nothing_is_collected_while_something_long_is_in_hand() -> None:
+    async def scenario() -> bool:
+        note_size(LONG_BYTES)
+        await aside(lambda: {"part": [{}]})
+        between = gc.isenabled()
+        release()
+        await aside(lambda: None)  # after what is let go of
+        return between
+
+    assert run(scenario()) is False
+    assert gc.isenabled()
 
 
 @pytest.mark.alone

@@ -127,17 +127,17 @@ class EmbeddedKV:
             revision, entry = self._hub.revision, self._commits.index.get(key)
             if entry is None:
                 return RangeResult([], revision, False, 0)
-            kv = await self._value(entry)
+            kv = await self._value(key, entry)
             if kv is not None:
                 return RangeResult([kv], revision, False, 1)
 
-    async def _value(self, entry: Entry) -> KeyValue | None:
-        """The value that an entry of the live index stands for; None if it was replaced and forgotten meanwhile."""
+    async def _value(self, key: bytes, entry: Entry) -> KeyValue | None:
+        """The value that a key's live entry stands for; None if it was replaced and forgotten meanwhile."""
         records = await self._log.records((entry[0],))
         if records:
             return key_value_of(records[0])
-        if self._commits.index.get(entry[4]) == entry:
-            raise Unavailable(f"the log has lost revision {entry[0]} of {entry[4]!r}; check the store")
+        if self._commits.index.get(key) == entry:
+            raise Unavailable(f"the log has lost revision {entry[0]} of {key!r}; check the store")
         return None
 
     async def revision(self) -> int:
@@ -171,12 +171,12 @@ class EmbeddedKV:
                 found = record.revision if record.version else 0
                 create_revision, version = record.create_revision, record.version
             elif (entry := commits.index.get(key)) is not None:
-                found, create_revision, version, _, _ = entry
+                found, create_revision, version, _ = entry
             else:
                 found = create_revision = version = 0
             if found == expect:
                 break
-            refusal = await self._refuse(record, entry)
+            refusal = await self._refuse(key, record, entry)
             if refusal is not None:
                 return refusal
         if lease:
@@ -198,7 +198,7 @@ class EmbeddedKV:
             else:
                 found = entry[0] if entry is not None else 0
             if found != expect:
-                refusal = await self._refuse(record, entry)
+                refusal = await self._refuse(key, record, entry)
                 if refusal is not None:
                     return refusal
             elif current is not None and current.mod_revision == found:
@@ -207,9 +207,9 @@ class EmbeddedKV:
                 return TxnResult(True, revision, current)
             elif entry is not None:
                 # The answer carries the old value: read it first, then judge again.
-                current = await self._value(entry)
+                current = await self._value(key, entry)
 
-    async def _refuse(self, record: Record | None, entry: Entry | None) -> TxnResult | None:
+    async def _refuse(self, key: bytes, record: Record | None, entry: Entry | None) -> TxnResult | None:
         """Answer a failed condition with what it was judged against, once that is durable. None: that was replaced
         and forgotten before its value could be read, so judge again."""
         if record is not None:
@@ -218,7 +218,7 @@ class EmbeddedKV:
         revision = self._hub.revision
         if entry is None:
             return TxnResult(False, revision, None)
-        kv = await self._value(entry)
+        kv = await self._value(key, entry)
         self._require_ready()
         return TxnResult(False, revision, kv) if kv is not None else None
 

@@ -11,10 +11,9 @@ __all__ = ["Entry", "Record", "event_of", "key_value_of", "new"]
 new = tuple.__new__
 """Makes a named tuple at half the cost of calling its class: these are made for every write."""
 
-Entry: TypeAlias = tuple[int, int, int, int, bytes]
-"""A live key's ``(mod_revision, create_revision, version, lease, key)``. A plain tuple of ints and bytes: the garbage
-collector stops tracking those, so 100,000 of them do not lengthen a full collection. The key is in it so that whoever
-reads the key's value from the medium can share the one key object."""
+Entry: TypeAlias = tuple[int, int, int, int]
+"""A live key's ``(mod_revision, create_revision, version, lease)``. A plain tuple of ints: the garbage collector stops
+tracking those, so 100,000 of them do not lengthen a full collection."""
 
 
 class Record(NamedTuple):

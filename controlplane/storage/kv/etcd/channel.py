@@ -10,11 +10,11 @@ Knows nothing of keys and revisions. Source: etcd's gRPC service names.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Final, Generic, Protocol, TypeVar
 
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 
 from controlplane.base.grpc import Channel, Code, RpcError, Stream
 from controlplane.base.tasks import TaskGroup
@@ -22,34 +22,46 @@ from controlplane.storage.errors import Unavailable
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
 from controlplane.storage.kv.etcd.errors import CLOSED, failed_member, translate
 from controlplane.storage.kv.etcd.location import Endpoint
+from controlplane.storage.kv.etcd.puts import ConditionalPut
 
 __all__ = ["Cluster", "Member", "UnaryCall"]
-
-Q_contra = TypeVar("Q_contra", bound=Message, contravariant=True)
-R_co = TypeVar("R_co", covariant=True)
-Q = TypeVar("Q", bound=Message)
-R = TypeVar("R")
 
 LEADER: Final = (("hasleader", "true"),)
 """Metadata that makes a member end the stream when it has lost its leader, instead of staying quiet."""
 
 
-class UnaryCall(Protocol[Q_contra, R_co]):
-    """A gRPC method with one request and one response; raises RpcError after ``timeout`` seconds at the latest."""
+class Encodable(Protocol):
+    """A request: a protobuf message, or what encodes itself as one."""
 
-    def __call__(self, request: Q_contra, *, timeout: float) -> Awaitable[R_co]: ...
+    def SerializeToString(self) -> bytes: ...  # noqa: N802  # as protobuf's messages have it
 
 
-class _Method(Generic[Q, R]):
-    """A unary method of one member: messages outside, bytes inside."""
+Q_contra = TypeVar("Q_contra", bound=Encodable, contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
-    __slots__ = ("_call", "_decode", "_path")
 
-    def __init__(self, channel: Channel, path: str, request: type[Q], decode: Callable[[bytes], R]) -> None:
-        self._call, self._path, self._decode = channel.unary, path, decode
+class UnaryCall(Generic[Q_contra, R_co]):
+    """A method of one member: messages outside; ``call``, with ``path``, is of bytes."""
 
-    async def __call__(self, request: Q, *, timeout: float) -> R:
-        encoded = await self._call(self._path, request.SerializeToString(), timeout)
+    __slots__ = ("_decode", "call", "path")
+
+    def __init__(self, channel: Channel, path: str, decode: Callable[[bytes], R_co]) -> None:
+        self.call, self.path, self._decode = channel.unary, path, decode
+
+    async def __call__(self, request: Q_contra, *, timeout: float) -> R_co:
+        """Call it once.
+
+        Raises:
+            RpcError: after ``timeout`` seconds at the latest.
+        """
+        return self.read(await self.call(self.path, request.SerializeToString(), timeout))
+
+    def read(self, encoded: bytes) -> R_co:
+        """Read an answer.
+
+        Raises:
+            RpcError: it is none.
+        """
         try:
             return self._decode(encoded)
         except DecodeError as error:
@@ -67,16 +79,18 @@ class Member:
         self.version = ""
         channel = self._channel = Channel(endpoint.target, context)
         # Ranges and watches are handed over as bytes: they may be large and are decoded in pieces.
-        self.range = _Method(channel, "/etcdserverpb.KV/Range", pb.RangeRequest, bytes)
-        self.txn = _Method(channel, "/etcdserverpb.KV/Txn", pb.TxnRequest, pb.TxnResponse.FromString)
-        self.compact = _Method(
-            channel, "/etcdserverpb.KV/Compact", pb.CompactionRequest, pb.CompactionResponse.FromString
+        self.range: UnaryCall[pb.RangeRequest, bytes] = UnaryCall(channel, "/etcdserverpb.KV/Range", bytes)
+        self.txn: UnaryCall[pb.TxnRequest | ConditionalPut, pb.TxnResponse] = UnaryCall(
+            channel, "/etcdserverpb.KV/Txn", pb.TxnResponse.FromString
         )
-        self.grant = _Method(
-            channel, "/etcdserverpb.Lease/LeaseGrant", pb.LeaseGrantRequest, pb.LeaseGrantResponse.FromString
+        self.compact: UnaryCall[pb.CompactionRequest, pb.CompactionResponse] = UnaryCall(
+            channel, "/etcdserverpb.KV/Compact", pb.CompactionResponse.FromString
         )
-        self.status = _Method(
-            channel, "/etcdserverpb.Maintenance/Status", pb.StatusRequest, pb.StatusResponse.FromString
+        self.grant: UnaryCall[pb.LeaseGrantRequest, pb.LeaseGrantResponse] = UnaryCall(
+            channel, "/etcdserverpb.Lease/LeaseGrant", pb.LeaseGrantResponse.FromString
+        )
+        self.status: UnaryCall[pb.StatusRequest, pb.StatusResponse] = UnaryCall(
+            channel, "/etcdserverpb.Maintenance/Status", pb.StatusResponse.FromString
         )
 
     async def watch(self, *, timeout: float) -> Stream:
@@ -121,7 +135,8 @@ class Cluster:
                 raise Unavailable(CLOSED, outcome_known=True)
             member = self.current
             try:
-                return await method(member)(request, timeout=seconds)
+                asked = method(member)
+                return asked.read(await asked.call(asked.path, request.SerializeToString(), seconds))
             except RpcError as error:
                 if self.closed:
                     raise Unavailable(CLOSED, outcome_known=error.unsent) from error

@@ -13,6 +13,7 @@ from controlplane.base.grpc import Code, RpcError
 from controlplane.storage.errors import Compacted, FutureRevision, Unavailable, ValueTooLarge
 from controlplane.storage.kv.api import VALUE_LIMIT_BYTES
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
+from controlplane.storage.kv.etcd.puts import ConditionalPut
 
 __all__ = ["CLOSED", "failed_member", "translate"]
 
@@ -71,9 +72,13 @@ def _revision(request: object) -> int:
 
 
 def _too_large(request: object) -> Exception:
-    if not isinstance(request, pb.TxnRequest):
-        return ValueError("etcd: request is too large")
-    put = request.success[0].request_put
-    size = len(put.value)
-    overhead = request.ByteSize() - size
-    return ValueTooLarge(put.key, size_bytes=size, limit_bytes=min(VALUE_LIMIT_BYTES - overhead, size - 1))
+    match request:
+        case ConditionalPut(key, value, _):
+            pass
+        case pb.TxnRequest():
+            put = request.success[0].request_put
+            key, value = put.key, put.value
+        case _:
+            return ValueError("etcd: request is too large")
+    overhead = len(request.SerializeToString()) - len(value)
+    return ValueTooLarge(key, size_bytes=len(value), limit_bytes=min(VALUE_LIMIT_BYTES - overhead, len(value) - 1))

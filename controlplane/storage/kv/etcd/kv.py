@@ -25,6 +25,7 @@ from controlplane.storage.kv.etcd.leases import Leases
 from controlplane.storage.kv.etcd.location import parse_location
 from controlplane.storage.kv.etcd.metrics import RequestCounter
 from controlplane.storage.kv.etcd.pages import read_range, to_key_value
+from controlplane.storage.kv.etcd.puts import ConditionalPut
 from controlplane.storage.kv.etcd.version import progress_is_trustworthy
 from controlplane.storage.kv.etcd.watch import EtcdWatch
 
@@ -92,12 +93,13 @@ class EtcdKV:
     async def put(self, key: bytes, value: bytes, *, expect: int, lease: int = 0) -> TxnResult:
         if len(value) > VALUE_LIMIT_BYTES:
             raise ValueTooLarge(key, size_bytes=len(value), limit_bytes=VALUE_LIMIT_BYTES)
-        request = _if_unchanged(key, expect)
-        put = request.success.add().request_put
-        put.key = key
-        put.value = value
+        request: pb.TxnRequest | ConditionalPut
         if lease:
-            put.lease = lease
+            request = _if_unchanged(key, expect)
+            put = request.success.add().request_put
+            put.key, put.value, put.lease = key, value, lease
+        else:
+            request = ConditionalPut(key, value, expect)
         response = await self._transact("create" if expect == ABSENT else "update", key, request)
         if response.succeeded:
             return TxnResult(True, response.header.revision, None)
@@ -156,7 +158,7 @@ class EtcdKV:
         await self._owner.close()
         await self._cluster.close()
 
-    async def _transact(self, operation: str, key: bytes, request: pb.TxnRequest) -> pb.TxnResponse:
+    async def _transact(self, operation: str, key: bytes, request: pb.TxnRequest | ConditionalPut) -> pb.TxnResponse:
         """A write, counted. A condition that does not hold is no failure."""
         begun = perf_counter()
         try:
@@ -193,7 +195,7 @@ def _range(member: Member) -> UnaryCall[pb.RangeRequest, bytes]:
     return member.range
 
 
-def _txn(member: Member) -> UnaryCall[pb.TxnRequest, pb.TxnResponse]:
+def _txn(member: Member) -> UnaryCall[pb.TxnRequest | ConditionalPut, pb.TxnResponse]:
     return member.txn
 
 

@@ -42,8 +42,8 @@ class SqliteLog:
         self._closed = False
 
     async def load(self) -> Image:
-        image = await self._write_thread.call(self._writer.load)
-        self._ranges.index = image.index
+        image, keys = await self._write_thread.call(self._writer.load)
+        self._ranges.share(image.index, keys)
         self._prune()
         return image
 

@@ -7,6 +7,7 @@ read would keep the write-ahead log from being emptied.
 from __future__ import annotations
 
 import sqlite3
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -50,18 +51,42 @@ SNAPSHOT = f"""
 COUNT = f"SELECT count(*) FROM ({NEWEST})"  # noqa: S608  # constants only
 
 
+class LoadedKeys:
+    """The key objects of an index that has just been loaded, for whoever reads all of it, in order: each is handed out
+    once, and when the last one is, nothing is kept."""
+
+    __slots__ = ("_keys", "_next")
+
+    def __init__(self, ascending: list[bytes]) -> None:
+        self._keys, self._next = ascending, 0
+
+    def shared(self, key: bytes) -> bytes:
+        """The index's object for a key, or the one given."""
+        keys, at = self._keys, self._next
+        if at < len(keys) and keys[at] != key:
+            at = bisect_left(keys, key, at)
+        if at >= len(keys) or keys[at] != key:
+            return key
+        found, self._next = keys[at], at + 1
+        if self._next == len(keys):
+            self._keys, self._next = [], 0
+        return found
+
+
 class Reader:
-    """Opens its connection when first asked, and anew after an error.
+    """Opens its connection when first asked, and anew after an error."""
 
-    ``index``: the engine's, to share its key and revision objects with what is read.
-    """
-
-    __slots__ = ("_connection", "_path", "index")
+    __slots__ = ("_connection", "_index", "_keys", "_path")
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None
-        self.index = LiveIndex()
+        self._index, self._keys = LiveIndex(), LoadedKeys([])
+
+    def share(self, index: LiveIndex, keys: list[bytes]) -> None:
+        """Read with the revision objects of the engine's index, and with its key objects (ascending) where they are
+        read for the first time: that is when what is read is going to be kept."""
+        self._index, self._keys = index, LoadedKeys(keys)
 
     def close(self) -> None:
         """Let go of the file. Idempotent."""
@@ -100,10 +125,10 @@ class Reader:
         items: list[KeyValue] = []
         while page := rows.fetchmany(FETCH_ROWS):
             for row in page:
-                entry = self.index.get(row[0])
+                entry = self._index.get(row[0])
                 if entry is not None and entry[0] == row[3]:
-                    mod, created, version, lease, key = entry
-                    items.append(KeyValue(key, row[1], created, mod, version, lease))
+                    mod, created, version, lease = entry
+                    items.append(KeyValue(self._keys.shared(row[0]), row[1], created, mod, version, lease))
                 else:
                     items.append(KeyValue(*row))
         return items

@@ -50,8 +50,8 @@ class Writer:
 
     # -- life ----------------------------------------------------------------------------------------------------
 
-    def load(self) -> Image:
-        """(Re)open the file and read what the engine keeps in memory.
+    def load(self) -> tuple[Image, list[bytes]]:
+        """(Re)open the file and read what the engine keeps in memory, and the index's keys, ascending.
 
         The write-ahead log is first brought into the database, synced and emptied: so after a failed commit nothing is
         adopted that is in the page cache alone, and nothing left in the log can come back later.
@@ -71,11 +71,11 @@ class Writer:
                 raise Unavailable(f"store {self._path}: readers hold the write-ahead log; trying again")
             if self._pages_max:
                 connection.execute(f"PRAGMA max_page_count = {self._pages_max}")
-            image = _image(connection)
-            if image is None:
+            loaded = _image(connection)
+            if loaded is None:
                 raise Unavailable(f"store {self._path} is damaged: it has lost its own row; restore a backup")
             self._doubtful = False
-            return image
+            return loaded
         except sqlite3.Error as error:
             raise unavailable(self._path, error) from error
 
@@ -172,20 +172,18 @@ class Writer:
         return more
 
 
-def _image(connection: sqlite3.Connection) -> Image | None:
+def _image(connection: sqlite3.Connection) -> tuple[Image, list[bytes]] | None:
     meta = connection.execute("SELECT cluster_id, revision, compacted FROM meta").fetchone()
     if meta is None:
         return None
     cluster_id, revision, compacted = meta
     (newest,) = connection.execute("SELECT max(revision) FROM log").fetchone()
-    rows = connection.execute(schema.ENTRIES)
-    index = LiveIndex(
-        # A created key's two revisions are one int object.
-        (key, (mod, mod if mod == created else created, version, lease, key))
-        for key, mod, created, version, lease in rows
-    )
+    index, keys = LiveIndex(), []
+    for key, *entry in connection.execute(schema.ENTRIES):
+        index.add(key, *entry)
+        keys.append(key)
     leases = dict(connection.execute("SELECT id, expiry FROM lease").fetchall())
-    return Image(cluster_id, max(revision, newest or 0), compacted, index, leases)
+    return Image(cluster_id, max(revision, newest or 0), compacted, index, leases), keys
 
 
 def _prune(connection: sqlite3.Connection) -> bool:

@@ -367,3 +367,11 @@ def test_columns_of_bindings(param_ref: Obj | None, shown: str) -> None:
         row = kind.row(kind.created(spec=spec))
         assert row == {"Name": "a", "PolicyName": "p", "ParamRef": shown, "Age": "60s"}
         assert kind.resource.categories == ("api-extensions",)
+
+
+def test_what_changes_requests_is_stored_for_the_release_before() -> None:
+    """The hashes of v1beta1 for what came as v1 with 1.36; the others have had their v1 for long."""
+    assert MUTATING_ADMISSION_POLICIES.storage_version_hash() == "LYmCf+UMVdg="
+    assert MUTATING_ADMISSION_POLICY_BINDINGS.storage_version_hash() == "90V5FRZZ3Zg="
+    assert VALIDATING_ADMISSION_POLICIES.storage_version_hash() == "6OxvlMmQ6is="
+    assert [v.name for v in MUTATING_ADMISSION_POLICIES.versions if v.served] == ["v1"]

@@ -17,6 +17,11 @@ def test_a_write_without_options_warns_of_unknown_fields() -> None:
     assert write_options(Query(), "CreateOptions") == WriteOptions(field_validation="Warn")
 
 
+def test_malformed_parameters_are_passed_over() -> None:
+    query = Query.parse("limit=%zz&limit=5&a;b=c&continue=1;x&watch=%4&dryRun=%41ll&timeoutSeconds")
+    assert query == {"limit": ["5"], "dryRun": ["All"], "timeoutSeconds": [""]}
+
+
 def test_options_of_a_write_are_read() -> None:
     query = Query.parse("dryRun=All&fieldManager=me&fieldValidation=Strict")
     assert write_options(query, "UpdateOptions") == WriteOptions(

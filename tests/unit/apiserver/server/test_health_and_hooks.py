@@ -115,7 +115,7 @@ def test_order_of_paths() -> None:
     router = Router(
         [named("/a"), named("/a/"), named("/a/b/"), named("/")],
         resources=answering(Response(200, b"resource")),
-        discovery=lambda r: Response(200, b"discovery") if r.path == "/apis" else None,
+        discovery=lambda r: Response(200, b"discovery") if r.path.strip("/") == "apis" else None,
         complete=lambda: True,
     )
     assert {path: found(router, path) for path in ("/a", "/a/x", "/a/b/c", "/", "/apis", "/api/v1/pods")} == {
@@ -126,7 +126,8 @@ def test_order_of_paths() -> None:
         "/apis": "discovery",
         "/api/v1/pods": "resource",
     }
-    assert found(router, "/none") == page_not_found().content().decode()
+    for path in ("/none", "//apis", "//api/v1/pods"):
+        assert found(router, path) == page_not_found().content().decode()
 
 
 def test_unknown_path_before_all_sources_are_heard() -> None:

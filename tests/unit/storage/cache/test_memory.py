@@ -35,7 +35,7 @@ def test_an_entry_costs_at_most_700_bytes_beyond_its_json() -> None:
         key = b"/registry/configmaps/namespace-%d/object-%06d" % (number * 10 // count, number)
         draft.add(KeyValue(key, value, number + 2, number + 2))
     image.replace(draft, count + 2)
-    index = LiveIndex((e.key, (e.mod_revision, e.create_revision, 1, 0, e.key)) for e in image.index)
+    index = LiveIndex((e.key, (e.mod_revision, e.create_revision, 1, 0)) for e in image.index)
     used = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     json_bytes = sum(len(entry.data) for entry in image.index)

@@ -32,7 +32,7 @@ class HeldLog(MemoryLog):
         await self.loads.acquire()
         revision = max(self._records, default=1)
         items = await self.snapshot(b"", None, revision, 0)
-        entries = ((kv.key, (kv.mod_revision, kv.create_revision, kv.version, kv.lease, kv.key)) for kv in items)
+        entries = ((kv.key, (kv.mod_revision, kv.create_revision, kv.version, kv.lease)) for kv in items)
         return Image(self._cluster_id, revision, 0, LiveIndex(entries), dict(self._leases))
 
     def append(self, batch: Batch, done: Callable[[Unavailable | None], None]) -> None:
