@@ -15,9 +15,9 @@ from controlplane.apiserver.filters.labels import resource_labels
 from controlplane.apiserver.filters.metrics import TERMINATIONS
 from controlplane.apiserver.filters.plain import plain_error
 from controlplane.client.forward.answers import passed_on
-from controlplane.client.forward.identity import forwarded
+from controlplane.client.forward.identity import asks_for_upgrade, forwarded
 from controlplane.client.forward.transport import NotTrusted, Unanswered
-from controlplane.client.forward.upgrade import BadUpgrade, asks_for_upgrade, upgrade
+from controlplane.client.forward.upgrade import BadUpgrade, upgrade
 from controlplane.client.request import Request, Response
 from controlplane.client.webhook import Endpoint
 

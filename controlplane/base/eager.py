@@ -35,7 +35,10 @@ class Awaited(asyncio.Future[T]):
         """From the loop, outside of any task. Nothing, if the waiter has been cancelled."""
         if not self.done():
             self.set_result(result)
-            self._go_on()
+            follow = self.follow
+            if follow is not None:
+                self.follow = None
+                follow()
 
     def fail(self, error: BaseException) -> None:
         """As ``fulfil``."""
@@ -119,10 +122,10 @@ class Rest(Generic[T]):
     def followed(self, follow: Callable[[], None]) -> bool:
         """Have ``follow`` called, outside of any task, when the next step can be taken. It lets nothing through. False:
         the rest needs a task."""
-        waited = self._waited
-        if not isinstance(waited, Awaited) or waited.done() or self._stand_in.has_unseen():
+        waited, stand_in = self._waited, self._stand_in
+        if type(waited) is not Awaited or waited.done() or stand_in.has_unseen():
             return False
-        waited.follow, self._stand_in.waits_for = follow, waited
+        waited.follow, stand_in.waits_for = follow, waited
         return True
 
     def cancel(self) -> None:

@@ -29,8 +29,10 @@ __all__ = [
     "KnownHeaders",
     "Peer",
     "Query",
+    "ReceivedResponse",
     "Request",
     "Response",
+    "Said",
     "Sink",
     "StreamResponse",
     "UpgradeResponse",
@@ -224,6 +226,23 @@ class Response:
     def content(self) -> bytes:
         """The body in one piece."""
         return self.body if isinstance(self.body, bytes) else b"".join(self.body)
+
+
+Said = tuple[int, str, list[tuple[str, str]]]
+"""The status, content type and further headers of an answer."""
+
+
+class ReceivedResponse(Response):
+    """A complete answer that came from another server. It may be sent as it came, ``received``, head and all: as long
+    as status, content type and body are those that ``said`` and ``came`` have, and ``headers`` begin with those that
+    were said. Further headers belong at ``insert_at`` then, each a whole line."""
+
+    __slots__ = ("came", "insert_at", "received", "said")
+
+    def __init__(self, said: Said, came: bytes, received: bytes, insert_at: int) -> None:
+        self.status, self.content_type, headers = said
+        self.body, self.headers = came, headers.copy()
+        self.said, self.came, self.received, self.insert_at = said, came, received, insert_at
 
 
 class StreamResponse(Response):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
-from controlplane.apiserver.registry.table import ResourceTable, TableHolder
+from controlplane.apiserver.registry.table import TableHolder
 from controlplane.storage.cache.mirror import Mirror
 
 __all__ = ["Everybodys", "Names"]
@@ -34,18 +34,16 @@ class Everybodys:
 
     def __init__(self, mirror: Mirror, tables: TableHolder) -> None:
         self._mirror, self._tables = mirror, tables
-        self._looked_at: ResourceTable | None = None  # of which the prefix is kept
-        self._prefix: bytes | None = None
 
-    def has(self, group: str, version: str, plural: str) -> bool:
-        """Whether one resource is everybody's."""
-        table = self._tables.current
-        if table.remotes and GroupVersion(group, version) in table.remotes:
-            return True
-        if table is not self._looked_at:
-            self._looked_at, self._prefix = table, self._definitions()
-        prefix = self._prefix
-        return prefix is not None and bool(self._mirror.scan(prefix + f"{plural}.{group}".encode()))
+    def definition_key(self, group: str, plural: str) -> bytes | None:
+        """Where the definition would be that makes a resource everybody's, as long as the table is current; None where
+        this server does not know definitions."""
+        prefix = self._definitions()
+        return prefix + f"{plural}.{group}".encode() if prefix is not None else None
+
+    def is_defined(self, definition_key: bytes) -> bool:
+        """Whether it is there now."""
+        return self._mirror.holds(definition_key)
 
     def names(self) -> Names:
         """What decides now."""

@@ -14,26 +14,27 @@ Source: the role of kubernetes/apiserver ``pkg/util/peerproxy/peerproxy_handler.
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import NoReturn
+from weakref import WeakSet
 
 from controlplane.apimachinery.status import service_unavailable, too_many_requests
 from controlplane.apiserver.registry.peers import Peer
 from controlplane.base import logs
-from controlplane.client.forward.answers import answer_headers, copy_until_gone, passed_on
+from controlplane.client.forward.answers import copy_until_gone, passed_on, passed_on_whole
 from controlplane.client.forward.exchange import Answer
-from controlplane.client.forward.identity import forwarded
-from controlplane.client.forward.transport import REPEATABLE, ForwardTransport, NotTrusted, Unanswered
-from controlplane.client.forward.upgrade import BadUpgrade, asks_for_upgrade, upgrade
+from controlplane.client.forward.head import quoted_path
+from controlplane.client.forward.identity import ToPeer, forwarded, to_peer
+from controlplane.client.forward.pool import Pool
+from controlplane.client.forward.transport import REPEATABLE, WITH_BODY, ForwardTransport, NotTrusted, Unanswered
+from controlplane.client.forward.upgrade import BadUpgrade, upgrade
 from controlplane.client.request import Request, Response, Sink, StreamResponse, UpgradeResponse
 from controlplane.client.webhook import Endpoint
 from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.events import WholeEvents
-from controlplane.peerproxy.metrics import IN_FLIGHT, PROXY_ERRORS, PROXY_TRANSPORT, REFUSED, REROUTED, gvr_labels
-from controlplane.peerproxy.trust import NOT_BELIEVED, PeerTrust, remedy_of
+from controlplane.peerproxy.metrics import IN_FLIGHT, PROXY_ERRORS, PROXY_TRANSPORT, REFUSED, Rerouted, gvr_labels
+from controlplane.peerproxy.trust import PeerTrust, remedy_of
 from controlplane.peerproxy.waits import Waits
 
 __all__ = ["CONNECT_SECONDS", "RETRY_SECONDS", "Forwarder"]
@@ -44,10 +45,23 @@ CONNECT_SECONDS = 0.5
 """Peers are near: one that does not take a connection in this time is not there."""
 RETRY_SECONDS = 1
 """After this a client may try again; a peer that comes back is heard of at once."""
-_GONE = "it has gone without an answer"
+GONE = "it has gone without an answer"
 
-_REQUESTS = IN_FLIGHT.labels_cached(("request",))
-_STREAMS = IN_FLIGHT.labels_cached(("stream",))
+
+class _Way:
+    """The way to one peer: how many ordinary requests and streams are under way to it, and its connections (None:
+    none are known)."""
+
+    __slots__ = ("endpoint", "peer", "pool", "requests", "streams")
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer, self.endpoint = peer, Endpoint(peer.host, peer.port)
+        self.requests = self.streams = 0
+        self.pool: Pool | None = None
+
+    def leads_to(self, peer: Peer) -> None:
+        """From now on, as the peer is elsewhere."""
+        self.peer, self.endpoint, self.pool = peer, Endpoint(peer.host, peer.port), None
 
 
 class Forwarder:
@@ -62,89 +76,136 @@ class Forwarder:
         *,
         unavailable: Callable[[str], None],
     ) -> None:
-        self._config, self._transport, self._trust, self._unavailable = config, transport, trust, unavailable
-        self._requests: Counter[str] = Counter()
-        self._streams: Counter[str] = Counter()
+        self._transport, self._trust, self._unavailable = transport, trust, unavailable
+        self._most_requests, self._most_streams = config.requests, config.streams
+        self._ways: dict[str, _Way] = {}
         self._waits = Waits()
+        _FORWARDERS.add(self)
 
-    def gone(self, id_: str) -> None:
+    def under_way(self) -> tuple[int, int]:
+        """Ordinary requests and streams, to all peers."""
+        ways = self._ways.values()
+        return sum(way.requests for way in ways), sum(way.streams for way in ways)
+
+    def gone(self, peer: Peer) -> None:
         """A peer has gone: no more is waited for what it was sent."""
-        self._waits.gone(id_)
+        self._transport.leave(Endpoint(peer.host, peer.port), GONE)
+        self._waits.gone(peer.server_id)
 
-    async def forward(self, peer: Peer, request: Request) -> Response:
-        """Answer a request with what a peer answers.
+    async def forward(self, peer: Peer, request: Request, rerouted: Rerouted) -> Response:
+        """Answer a request with what a peer answers; ``rerouted`` counts it.
 
         Raises:
             APIError: 503, the peer gives no answer that can be used; 429, it has enough to do.
         """
-        id_ = peer.server_id
-        if self._requests[id_] >= self._config.requests or (
-            request.info.long_running and self._streams[id_] >= self._config.streams
-        ):
+        info, way = request.info, self._ways.get(peer.server_id)
+        if way is None or way.peer is not peer:
+            way = self._way(peer)
+        if way.requests >= self._most_requests or (info.long_running and way.streams >= self._most_streams):
             REFUSED.labels_cached(("overload",)).inc()
             raise too_many_requests(
-                f"as many requests are under way to the server that serves this ({id_}) as it may be sent at a time, "
-                "please try again",
+                f"as many requests are under way to the server that serves this ({peer.server_id}) as it may be sent "
+                "at a time, please try again",
                 RETRY_SECONDS,
             )
-        self._requests[id_] += 1
-        _REQUESTS.inc()
-        waiting = self._waits.enter(id_)
+        said = to_peer(request, way.endpoint)
+        way.requests += 1
         try:
-            if asks_for_upgrade(request.headers):
-                response = await self._upgraded(peer, request)
+            if said.upgrades:
+                response: Response = await self._upgraded(way, request)
             else:
-                target, lines = forwarded(request, to_peer=True)
-                answer = await self._transport.send(
-                    self._trust.current,
-                    Endpoint(peer.host, peer.port),
-                    request.method,
-                    target,
-                    lines=lines,
-                    body=await request.body(),
-                )
-                if answer.status == 401:
-                    answer.close()
-                    self._fail(peer, request, "it answered 401 Unauthorized", NOT_BELIEVED)
-                if request.info.verb == "watch" and answer.status == 200:
-                    response = _watch(answer)
+                answer = await self._asked(way, said, request, await request.body())
+                if answer.whole is None or answer.head.status == 401:
+                    response = await self._passed_on(way, answer, request)
                 else:
-                    response = await passed_on(answer, method=request.method)
-        except asyncio.CancelledError:
-            if waiting.was_cause():
-                self._fail(peer, request, _GONE, "", was_sent=True)
-            raise
+                    response = passed_on_whole(answer, answer.whole)
         except (Unanswered, NotTrusted, BadUpgrade, OSError) as error:
             was_sent = not isinstance(error, NotTrusted) and not (isinstance(error, Unanswered) and not error.was_sent)
+            rerouted.inc(503)
             self._fail(peer, request, str(error) or "it broke off its answer", remedy_of(str(error)), was_sent=was_sent)
         finally:
-            self._waits.leave(id_, waiting)
-            _REQUESTS.inc(-1)
-            self._requests[id_] -= 1
-        if type(response) is not Response:
-            self._count_while_streaming(id_, response, ends_anytime=request.info.verb == "watch")
-        REROUTED.labels_cached((str(response.status), *gvr_labels(request.info))).inc()
+            way.requests -= 1
+        rerouted.inc(response.status)
         if response.status == 503:
-            self._unavailable(id_)
+            self._unavailable(peer.server_id)
         return response
 
-    async def _upgraded(self, peer: Peer, request: Request) -> Response:
+    def _way(self, peer: Peer) -> _Way:
+        way = self._ways.get(peer.server_id)
+        if way is None:
+            way = self._ways[peer.server_id] = _Way(peer)
+        else:
+            way.leads_to(peer)
+        return way
+
+    def _asked(self, way: _Way, said: ToPeer, request: Request, body: bytes) -> Awaitable[Answer]:
+        """Send a request. Waiting for its answer raises Unanswered, NotTrusted."""
+        method, query, audit_id, pool = request.method, request.query_string, request.audit_id, way.pool
+        if pool is None or pool.retired or body or method in WITH_BODY or not (query + audit_id).isprintable():
+            return self._asked_anew(way, request, body)
+        target = f"{quoted_path(request.path)}?{query}" if query else quoted_path(request.path)
+        sent = f"{method} {target} {said.rest}Audit-Id: {audit_id}\r\n\r\n".encode("utf-8", "surrogateescape")
+        return self._transport.exchange(self._trust.current, way.endpoint, method, sent, pool)
+
+    async def _asked_anew(self, way: _Way, request: Request, body: bytes) -> Answer:
+        """As ``_asked``, whatever the request, and whether there are connections."""
         trust, (target, lines) = self._trust.current, forwarded(request, to_peer=True)
-        return await upgrade(
-            request,
-            Endpoint(peer.host, peer.port),
-            await self._transport.context(trust),
-            trust.server_name,
-            target=target,
-            lines=lines,
-            connect_seconds=CONNECT_SECONDS,
-        )
+        way.pool = await self._transport.pool(trust, way.endpoint)
+        return await self._transport.send(trust, way.endpoint, request.method, target, lines=lines, body=body)
+
+    async def _passed_on(self, way: _Way, answer: Answer, request: Request) -> Response:
+        """What is not just passed on: an answer of which more is to come, or that is not for whoever has asked.
+
+        Raises:
+            Unanswered. OSError.
+        """
+        if answer.head.status == 401:
+            answer.close()
+            raise Unanswered("it answered 401 Unauthorized")
+        if request.info.verb == "watch" and answer.head.status == 200:
+            response: Response = _watch(answer)
+        else:
+            response = await passed_on(answer, method=request.method)
+        if isinstance(response, StreamResponse):
+            write = response.run
+
+            async def counted(sink: Sink) -> None:
+                with _counted(way):
+                    await write(sink)
+
+            response.run = counted
+        return response
+
+    async def _upgraded(self, way: _Way, request: Request) -> Response:
+        """Raises Unanswered, NotTrusted, BadUpgrade."""
+        trust, (target, lines) = self._trust.current, forwarded(request, to_peer=True)
+        try:
+            async with self._waits.waiting(way.peer.server_id):
+                response = await upgrade(
+                    request,
+                    way.endpoint,
+                    await self._transport.context(trust),
+                    trust.server_name,
+                    target=target,
+                    lines=lines,
+                    connect_seconds=CONNECT_SECONDS,
+                )
+        except TimeoutError:
+            raise Unanswered(GONE, was_sent=True) from None
+        if isinstance(response, UpgradeResponse):
+            converse = response.run
+
+            async def both_ways(incoming: AsyncIterator[bytes], sink: Sink) -> None:
+                with _counted(way), suppress(TimeoutError):  # for whoever talked with the peer, it is a line that ends
+                    async with self._waits.waiting(way.peer.server_id):
+                        await converse(incoming, sink)
+
+            response.run = both_ways
+        return response
 
     def _fail(self, peer: Peer, request: Request, why: str, remedy: str, *, was_sent: bool = False) -> NoReturn:
         """Raises APIError. ``was_sent``: the peer may have acted on it."""
-        labels = gvr_labels(request.info)
-        PROXY_ERRORS.labels_cached((PROXY_TRANSPORT, *labels)).inc()
-        REROUTED.labels_cached(("503", *labels)).inc()
+        PROXY_ERRORS.labels_cached((PROXY_TRANSPORT, *gvr_labels(request.info))).inc()
         if remedy:
             log.error(
                 "a peer cannot be called", peer=peer.server_id, host=peer.host, port=peer.port, error=why, do=remedy
@@ -156,43 +217,25 @@ class Forwarder:
             raise service_unavailable(f"{message}; what was asked for may have been done")
         raise service_unavailable(message, RETRY_SECONDS)
 
-    def _count_while_streaming(self, id_: str, response: Response, *, ends_anytime: bool) -> None:
-        """Count a stream from when it is begun, however it ends. ``ends_anytime``: its end is no failure."""
-        if isinstance(response, StreamResponse):
-            write = response.run
 
-            async def counted(sink: Sink) -> None:
-                with suppress(TimeoutError) if ends_anytime else nullcontext():
-                    async with self._streaming(id_):
-                        await write(sink)
+@contextmanager
+def _counted(way: _Way) -> Iterator[None]:
+    way.streams += 1
+    try:
+        yield
+    finally:
+        way.streams -= 1
 
-            response.run = counted
-        elif isinstance(response, UpgradeResponse):
-            converse = response.run
 
-            async def both_ways(incoming: AsyncIterator[bytes], sink: Sink) -> None:
-                with suppress(TimeoutError):  # for whoever talked with the peer, its end is one of the connection
-                    async with self._streaming(id_):
-                        await converse(incoming, sink)
-
-            response.run = both_ways
-
-    @asynccontextmanager
-    async def _streaming(self, id_: str) -> AsyncIterator[None]:
-        """Raises TimeoutError: the peer has gone."""
-        self._streams[id_] += 1
-        _STREAMS.inc()
-        try:
-            async with self._waits.waiting(id_):
-                yield
-        finally:
-            _STREAMS.inc(-1)
-            self._streams[id_] -= 1
+_FORWARDERS: WeakSet[Forwarder] = WeakSet()
+"""Of the process: metrics are of a process."""
+IN_FLIGHT.labels_cached(("request",)).read_from(lambda: sum(one.under_way()[0] for one in _FORWARDERS))
+IN_FLIGHT.labels_cached(("stream",)).read_from(lambda: sum(one.under_way()[1] for one in _FORWARDERS))
 
 
 def _watch(answer: Answer) -> StreamResponse:
     """A watch, which ends after a whole event, however it ends."""
-    content_type = answer.headers.get("Content-Type", "")
+    status, content_type, headers = answer.head.passed_on
     is_text = "protobuf" not in content_type
 
     async def run(sink: Sink) -> None:
@@ -201,4 +244,4 @@ def _watch(answer: Answer) -> StreamResponse:
         except OSError as error:  # the client resumes it, as it would after this server's own end
             log.debug("a peer broke off a watch", error=error)
 
-    return StreamResponse(run, content_type=content_type, headers=answer_headers(answer), is_text=is_text)
+    return StreamResponse(run, status=status, content_type=content_type, headers=[*headers], is_text=is_text)

@@ -3,10 +3,10 @@ has them."""
 
 from __future__ import annotations
 
-from controlplane.base.metrics import counter, gauge
+from controlplane.base.metrics import CounterChild, counter, gauge
 from controlplane.client.request_info import RequestInfo
 
-__all__ = ["IN_FLIGHT", "PEERS", "PROXY_ERRORS", "REFUSED", "REROUTED", "SYNC_ERRORS", "gvr_labels"]
+__all__ = ["IN_FLIGHT", "PEERS", "PROXY_ERRORS", "REFUSED", "SYNC_ERRORS", "Rerouted", "gvr_labels"]
 
 ENDPOINT_RESOLUTION, PROXY_TRANSPORT = "endpoint_resolution", "proxy_transport"
 HOSTPORT_RESOLUTION, FETCH_DISCOVERY = "hostport_resolution", "fetch_discovery"
@@ -42,6 +42,22 @@ REFUSED = counter(
     "sent it on), unsynced (not all peers have been heard).",
     labels=("reason",),
 )
+
+
+class Rerouted:
+    """Counts the answers of peers to requests for one resource. ``labels``: its group, version and resource."""
+
+    __slots__ = ("_by_status", "labels")
+
+    def __init__(self, labels: tuple[str, str, str]) -> None:
+        self.labels = labels
+        self._by_status: dict[int, CounterChild] = {}
+
+    def inc(self, status: int) -> None:
+        child = self._by_status.get(status)
+        if child is None:
+            child = self._by_status[status] = REROUTED.labels_cached((str(status), *self.labels))
+        child.inc()
 
 
 def gvr_labels(info: RequestInfo) -> tuple[str, str, str]:

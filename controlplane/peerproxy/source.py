@@ -14,22 +14,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Sequence
 from http import HTTPStatus
+from typing import NamedTuple
 
-from controlplane.apimachinery.identity import GroupResource
+from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.status import APIError, service_unavailable
 from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere, Peer, PeerResources
 from controlplane.apiserver.registry.sources import SourceDescriptor, SourceHook, SourceHost, SourceServices
 from controlplane.apiserver.registry.table import ResourceTable
 from controlplane.client.forward.transport import ForwardTransport
 from controlplane.client.request import Request, Response
-from controlplane.client.webhook import Endpoint
+from controlplane.client.request_info import RequestInfo
 from controlplane.peerproxy.cache import Heard, PeerCache
 from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.everybodys import Everybodys
 from controlplane.peerproxy.fetch import PeerFetch
 from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder
 from controlplane.peerproxy.mark import MEANT_FOR
-from controlplane.peerproxy.metrics import ENDPOINT_RESOLUTION, PROXY_ERRORS, REFUSED, gvr_labels
+from controlplane.peerproxy.metrics import ENDPOINT_RESOLUTION, PROXY_ERRORS, REFUSED, Rerouted, gvr_labels
 from controlplane.peerproxy.stale import as_stale
 from controlplane.peerproxy.trust import PeerTrust
 
@@ -40,6 +41,20 @@ DEAD_SECONDS = 15
 """A peer's machine that does not acknowledge for so long has gone: the time after which its record ends, too."""
 FIRST_HEARING_SECONDS = 2.0
 """How long readiness, and a request for something unknown, waits for peers that have not been asked once."""
+
+
+_REMEMBERED_ROUTES = 4096
+_REMEMBERED_CHARACTERS = 512
+"""Of a path."""
+
+
+class _Route(NamedTuple):
+    """How requests of a verb for a path are answered: by one of these peers, unless the definition is there that would
+    make what they ask for everybody's."""
+
+    able: tuple[str, ...]
+    definition: bytes | None
+    rerouted: Rerouted
 
 
 def peer_source(config: PeerProxyConfig) -> SourceDescriptor:
@@ -69,6 +84,8 @@ class PeerSource:
         self._forwarder = Forwarder(config, self._transport, self._trust, unavailable=self._ask_again)
         self._everybodys = Everybodys(services.mirror, services.tables)
         self._left_out = self._everybodys.names()
+        self._routes: dict[tuple[str, str], _Route] = {}
+        """By verb and path, of the current table."""
         self._looking: asyncio.Handle | None = None
         fetch = PeerFetch(self._transport, self._trust, self._tables, self._everybodys, whole=config.whole)
         self._cache = PeerCache(
@@ -117,30 +134,48 @@ class PeerSource:
         Raises:
             APIError: 503: a peer has sent it on; not all have been heard. Waiting for it: the one picked gives none.
         """
-        info = request.info
         if FROM_PEER in request.values:
             REFUSED.labels_cached(("proxied",)).inc()
             raise service_unavailable(
                 "another server has sent this request on, and this server does not serve it either", RETRY_SECONDS
             )
-        elsewhere = self._tables.current.elsewhere
-        if elsewhere is None or self._everybodys.has(info.group, info.version, info.resource):
+        info = request.info
+        route = self._routes.get((info.verb, info.path)) or self._route(info)
+        if route is None or (route.definition and self._everybodys.is_defined(route.definition)):
             return None
-        able = elsewhere.able(info)
-        if not able:
-            if self._cache.unheard():
-                REFUSED.labels_cached(("unsynced",)).inc()
-                raise service_unavailable(
-                    "not all servers have said yet what they serve, please try again", RETRY_SECONDS
-                )
-            return None
+        able = route.able
         peer = self._peers.peers.get(able[0] if len(able) == 1 else self._random.choice(able))
         if peer is None:  # it has just gone, and the table is about to show it
             PROXY_ERRORS.labels_cached((ENDPOINT_RESOLUTION, *gvr_labels(info))).inc()
             raise service_unavailable(
                 "Error getting ip and port info of the remote server while proxying", RETRY_SECONDS
             )
-        return self._forwarder.forward(peer, request)
+        return self._forwarder.forward(peer, request, route.rerouted)
+
+    def _route(self, info: RequestInfo) -> _Route | None:
+        """Who answers, as the table has it; None: nobody.
+
+        Raises:
+            APIError: 503: not all peers have been heard.
+        """
+        table = self._tables.current
+        elsewhere = table.elsewhere
+        if elsewhere is None or GroupVersion(info.group, info.version) in table.remotes:
+            return None
+        able, definition = elsewhere.able(info), self._everybodys.definition_key(info.group, info.resource)
+        if not able:
+            if self._cache.unheard() and not (definition and self._everybodys.is_defined(definition)):
+                REFUSED.labels_cached(("unsynced",)).inc()
+                raise service_unavailable(
+                    "not all servers have said yet what they serve, please try again", RETRY_SECONDS
+                )
+            return None
+        route = _Route(able, definition, Rerouted(gvr_labels(info)))
+        if len(info.path) <= _REMEMBERED_CHARACTERS:
+            if len(self._routes) >= _REMEMBERED_ROUTES:
+                self._routes.clear()
+            self._routes[info.verb, info.path] = route
+        return route
 
     def _ask_again(self, id_: str) -> None:
         """A peer that cannot serve may not serve any more what it did."""
@@ -169,8 +204,7 @@ class PeerSource:
     def _follow(self, old: Peer | None, new: Peer | None) -> None:
         """Whoever waits for a process that has gone waits in vain, though its connections may be there still."""
         if old is not None and (new is None or new.holder != old.holder):
-            self._forwarder.gone(old.server_id)
-            self._transport.leave(Endpoint(old.host, old.port))
+            self._forwarder.gone(old)
 
     def _show(self) -> None:
         """Put what has been heard into the table."""
@@ -186,6 +220,7 @@ class PeerSource:
 
     def _look_at(self, _table: ResourceTable) -> None:
         """What is everybody's may have changed; the table is not swapped while it is being swapped."""
+        self._routes.clear()
         if self._cache.heard and self._looking is None:
             self._looking = asyncio.get_running_loop().call_soon(self._look_again)
 

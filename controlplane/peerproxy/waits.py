@@ -14,35 +14,12 @@ __all__ = ["Waits"]
 
 
 class Waits:
-    """The tasks that wait, by the peer's id. As ``base.deadlines.Deadlines``, but that all of a peer's end at once:
-
-    waiting = waits.enter(id_)
-    try:
-        …
-    except asyncio.CancelledError:
-        if waiting.was_cause():
-            raise PeerHasGone from None
-        raise
-    finally:
-        waits.leave(id_, waiting)
-    """
+    """The tasks that wait, by the peer's id. As ``base.deadlines.Deadlines``, but that all of a peer's end at once."""
 
     __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
         self._waiting: defaultdict[str, set[Running]] = defaultdict(set)
-
-    def enter(self, id_: str) -> Running:
-        """The current task waits for a peer from now on."""
-        task = asyncio.current_task()
-        assert task is not None
-        running = Running(task, math.inf)
-        self._waiting[id_].add(running)
-        return running
-
-    def leave(self, id_: str, running: Running) -> None:
-        """It does not wait any more. Once, for each ``enter``."""
-        self._waiting[id_].discard(running)
 
     def gone(self, id_: str) -> None:
         """Cancel all that wait for a peer."""
@@ -52,8 +29,15 @@ class Waits:
 
     @asynccontextmanager
     async def waiting(self, id_: str) -> AsyncIterator[None]:
-        """Raises TimeoutError: the peer has gone."""
-        running = self.enter(id_)
+        """The current task waits for a peer.
+
+        Raises:
+            TimeoutError: the peer has gone.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        running = Running(task, math.inf)
+        self._waiting[id_].add(running)
         try:
             yield
         except asyncio.CancelledError:
@@ -61,4 +45,4 @@ class Waits:
                 raise TimeoutError from None
             raise
         finally:
-            self.leave(id_, running)
+            self._waiting[id_].discard(running)

@@ -31,10 +31,11 @@ from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.endpoints.target import find_target
 from controlplane.apiserver.endpoints.update import update
 from controlplane.apiserver.endpoints.watch import watch
+from controlplane.apiserver.registry.peers import Elsewhere
 from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source
-from controlplane.apiserver.registry.table import TableHolder
+from controlplane.apiserver.registry.table import ResourceTable, TableHolder
 from controlplane.base.aside import release
 from controlplane.base.clock import Clock, SystemClock
 from controlplane.base.deadlines import Deadlines
@@ -139,8 +140,11 @@ class APIEndpoints:
             APIError.
         """
         info = request.info
-        way: _Way | None = self._services.tables.current.memo.get((request.method, info.verb, info.path))
-        if way is None:
+        way: _Way | Elsewhere | None = self._services.tables.current.memo.get((request.method, info.verb, info.path))
+        if not isinstance(way, _Way):
+            answering = way.answer(request) if way is not None else None
+            if answering is not None:
+                return await answering
             found = await self._find(request)
             if isinstance(found, Response):
                 return found
@@ -182,6 +186,7 @@ class APIEndpoints:
             if elsewhere is not None and elsewhere.serves(info):  # a peer looks at the store itself
                 answering = elsewhere.answer(request)
                 if answering is not None:
+                    _remember(tables.current, request, elsewhere)
                     return await answering
             await self._catch_up(request)
             remote = self._remote(info)
@@ -197,11 +202,7 @@ class APIEndpoints:
         if target is None:
             return await self._answered_elsewhere(request) or _page_not_found()
         way = _Way(target, _handler(target, info.verb), _form(target, info.verb), info.verb in _BOUNDED_VERBS)
-        if len(info.path) <= _REMEMBERED_CHARACTERS:
-            memo = tables.current.memo
-            if len(memo) >= _REMEMBERED_WAYS:
-                memo.clear()
-            memo[request.method, info.verb, info.path] = way
+        _remember(tables.current, request, way)
         return way
 
     async def _answered_elsewhere(self, request: Request) -> Response | None:
@@ -228,6 +229,17 @@ class APIEndpoints:
     def serves(self, info: RequestInfo) -> bool:
         """Whether a resource request names a resource of the current table."""
         return self._services.tables.current.lookup(info.group, info.version, info.resource) is not None
+
+
+def _remember(table: ResourceTable, request: Request, way: _Way | Elsewhere) -> None:
+    """Keep with the table how a request is answered. ``Elsewhere``: by another server, as long as it is not known here
+    that all serve it."""
+    info = request.info
+    if len(info.path) <= _REMEMBERED_CHARACTERS:
+        memo = table.memo
+        if len(memo) >= _REMEMBERED_WAYS:
+            memo.clear()
+        memo[request.method, info.verb, info.path] = way
 
 
 def _handler(target: Target, verb: str) -> Verb:

@@ -1,4 +1,5 @@
-"""Every request and its answer carry an Audit-Id: the client's own, or a new one.
+"""Every request and its answer carry an Audit-Id: the client's own, or a new one. A peer's answers go without, since it
+has given the id and writes it to its client itself.
 
 Source: kubernetes/apiserver ``pkg/endpoints/filters`` (WithAuditInit).
 """
@@ -12,6 +13,7 @@ from uuid import uuid4
 
 from multidict import istr
 
+from controlplane.apiserver.registry.peers import FROM_PEER
 from controlplane.client.request import Handler, Request, Response
 
 __all__ = ["audit_ids", "with_audit_id"]
@@ -37,7 +39,8 @@ def with_audit_id(following: Handler) -> Handler:
         given = request.audit_id or request.headers.get(_HEADER)
         request.audit_id = given if given and len(given) <= _LIMIT else new_audit_id()
         response = await following(request)
-        response.headers.append(("Audit-Id", request.audit_id))
+        if FROM_PEER not in request.values:
+            response.headers.append(("Audit-Id", request.audit_id))
         return response
 
     return handle

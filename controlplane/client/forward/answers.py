@@ -7,41 +7,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import lru_cache
 
 from controlplane.base.streams import Chunk
 from controlplane.base.tasks import TaskGroup
 from controlplane.client.forward.exchange import Answer
-from controlplane.client.request import Response, Sink, StreamResponse
+from controlplane.client.request import ReceivedResponse, Response, Sink, StreamResponse
 
-__all__ = ["answer_headers", "copy_until_gone", "passed_on"]
+__all__ = ["copy_until_gone", "passed_on", "passed_on_whole"]
 
 WHOLE_BYTES = 64 * 1024
 """Answers that are known to be no larger are read whole; others are passed on as they come."""
 UNSENT_BYTES = 256 * 1024
 """What may wait for a client that reads slowly."""
 
-_NOT_PASSED_ON = frozenset(
-    {
-        *("connection", "keep-alive", "proxy-authenticate", "trailer", "transfer-encoding", "upgrade"),
-        *("content-length", "content-type", "date", "audit-id"),
-    }
-)
-"""Headers of an answer that are made here, or are the connection's."""
 
-
-def answer_headers(answer: Answer) -> list[tuple[str, str]]:
-    """The headers that go along with an answer's body."""
-    return [*_passed_on(answer.fields)]
-
-
-@lru_cache(maxsize=256)
-def _passed_on(fields: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    return tuple(pair for pair in fields if _is_passed_on(pair[0].lower()))
-
-
-def _is_passed_on(name: str) -> bool:
-    return name not in _NOT_PASSED_ON and not name.startswith("access-control-")
+def passed_on_whole(answer: Answer, body: bytes) -> Response:
+    """An answer whose body has come, to be sent back."""
+    head = answer.head
+    if head.insert_at:
+        return ReceivedResponse(head.passed_on, body, answer.received, head.insert_at)
+    status, content_type, headers = head.passed_on
+    return Response(status, body, content_type=content_type, headers=[*headers])
 
 
 async def passed_on(answer: Answer, *, method: str) -> Response:
@@ -50,21 +36,19 @@ async def passed_on(answer: Answer, *, method: str) -> Response:
     Raises:
         ConnectionError: the other server broke off.
     """
-    content_type, headers = answer.headers.get("Content-Type", ""), [*_passed_on(answer.fields)]
-    length = answer.content_length
-    if method == "HEAD" or answer.status in {204, 304} or (length is not None and length <= WHOLE_BYTES):
-        body = answer.read_now()
-        if body is None:
-            try:
-                body = await answer.read()
-            finally:
-                answer.close()
-        return Response(answer.status, body, content_type=content_type, headers=headers)
+    if answer.whole is not None:
+        return passed_on_whole(answer, answer.whole)
+    (status, content_type, headers), length = answer.head.passed_on, answer.head.content_length
+    if method == "HEAD" or status in {204, 304} or (length is not None and length <= WHOLE_BYTES):
+        try:
+            return Response(status, await answer.read(), content_type=content_type, headers=[*headers])
+        finally:
+            answer.close()
 
     async def run(sink: Sink) -> None:
         await copy_until_gone(answer, sink)
 
-    return StreamResponse(run, status=answer.status, content_type=content_type, headers=headers)
+    return StreamResponse(run, status=status, content_type=content_type, headers=[*headers])
 
 
 async def copy_until_gone(answer: Answer, sink: Sink, *, cut: Callable[[bytes], bytes] | None = None) -> None:

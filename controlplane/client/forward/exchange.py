@@ -13,13 +13,13 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from functools import lru_cache
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
-from multidict import CIMultiDict, CIMultiDictProxy
+from multidict import CIMultiDictProxy
 
 from controlplane.base.eager import Awaited
+from controlplane.client.forward.answer_head import KNOWN, AnswerHead, read_head
 
 __all__ = ["Answer", "Connection", "Malformed"]
 
@@ -27,14 +27,8 @@ HEAD_LIMIT_BYTES = 64 * 1024
 BUFFER_BYTES = 256 * 1024
 """What is kept of a body that nobody takes; then the other server waits."""
 
-KNOWN_HEAD_BYTES = 1024
-"""Heads up to this length are remembered: most answers have that of one before."""
-
 _END_OF_HEAD = b"\r\n\r\n"
-_OWN = re.compile(rb"\r\n(?:Audit-Id|Date): [^\r\n]*")
-"""What differs from answer to answer, and says nothing to who has asked."""
 _HEX = re.compile(rb"[0-9A-Fa-f]{1,15}")
-_DECIMAL = re.compile(r"[0-9]{1,18}")
 _NO_BODY = frozenset({204, 304})
 _UNTIL_CLOSED = -1
 
@@ -43,51 +37,75 @@ class Malformed(ConnectionError):
     """What came is no HTTP/1.1 answer; the text says why."""
 
 
-class _Head(NamedTuple):
-    """What the head of an answer says. ``keep``: the connection may be asked anew."""
-
-    status: int
-    fields: tuple[tuple[str, str], ...]
-    headers: CIMultiDictProxy[str]
-    content_length: int | None
-    chunked: bool
-    keep: bool
-
-
 class Answer:
-    """The answer to one request. Read its body to the end, or close it.
+    """The answer to one request, whole. ``head``: what its head says; ``whole``: its body; ``received``: both, as they
+    came."""
 
-    ``headers`` and ``fields``: without Date and Audit-Id; answers with the same head share them. ``content_length``:
-    None if it is not said.
+    __slots__ = ("head", "received", "whole")
 
-    ``read`` and ``pieces`` raise ConnectionError if the other server breaks off.
-    """
+    def __init__(self, head: AnswerHead, received: bytes, whole: bytes | None) -> None:
+        self.head, self.received, self.whole = head, received, whole
 
-    __slots__ = (
-        "_broken",
-        "_connection",
-        "_ended",
-        "_held_bytes",
-        "_pieces",
-        "_waiter",
-        "content_length",
-        "fields",
-        "headers",
-        "status",
-    )
+    @property
+    def status(self) -> int:
+        return self.head.status
 
-    def __init__(self, connection: Connection, head: _Head, whole: bytes | None) -> None:
-        """``whole``: the whole body, if it has come."""
+    @property
+    def headers(self) -> CIMultiDictProxy[str]:
+        """Without Date and Audit-Id; answers with the same head share them."""
+        return self.head.headers
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body as it comes.
+
+        Raises:
+            ConnectionError: the other server breaks off.
+        """
+        if self.whole:
+            yield self.whole
+
+    async def read(self, *, limit_bytes: int = 0) -> bytes:
+        """The whole body. With a limit, a longer one is a ConnectionError; 0 is none.
+
+        Raises:
+            ConnectionError: as above.
+        """
+        read: list[bytes] = []
+        size = 0
+        async for piece in self.pieces():
+            read.append(piece)
+            size += len(piece)
+            if limit_bytes and size > limit_bytes:
+                raise Malformed(f"over {limit_bytes} bytes")
+        return b"".join(read)
+
+    def close(self) -> None:
+        """Take no more of it. Idempotent; a connection that is in the midst of a body is of no more use."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class ComingAnswer(Answer):
+    """An answer of which not all has come. Read its body to the end, or close it. Its ``whole`` is None."""
+
+    __slots__ = ("_broken", "_connection", "_ended", "_held_bytes", "_pieces", "_waiter")
+
+    def __init__(self, head: AnswerHead, connection: Connection) -> None:
+        super().__init__(head, b"", None)
         self._connection = connection
-        self.status, self.fields, self.headers, self.content_length = head[:4]
-        self._pieces: deque[bytes] = deque((whole,) if whole else ())
+        self._pieces: deque[bytes] = deque()
         self._held_bytes = 0
-        self._ended = whole is not None
+        self._ended = False
         self._broken: BaseException | None = None
         self._waiter: asyncio.Future[None] | None = None
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes."""
         while True:
             while self._pieces:
                 piece = self._pieces.popleft()
@@ -102,35 +120,9 @@ class Answer:
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
 
-    def read_now(self) -> bytes | None:
-        """The whole body, if it is all there and in one piece."""
-        if self._ended and len(self._pieces) <= 1:
-            return self._pieces.popleft() if self._pieces else b""
-        return None
-
-    async def read(self, *, limit_bytes: int = 0) -> bytes:
-        """The whole body. With a limit, a longer one is a ConnectionError; 0 is none."""
-        read: list[bytes] = []
-        size = 0
-        async for piece in self.pieces():
-            read.append(piece)
-            size += len(piece)
-            if limit_bytes and size > limit_bytes:
-                raise Malformed(f"over {limit_bytes} bytes")
-        return b"".join(read)
-
     def close(self) -> None:
-        """Take no more of it. Idempotent; a connection that is in the midst of a body is of no more use."""
         if not self._ended:
             self._connection.abort()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     # Of the connection.
 
@@ -164,9 +156,9 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._head: Awaited[Answer] | None = None
-        self._answer: Answer | None = None
+        self._answer: ComingAnswer | None = None
         self._buffer = b""
-        self._is_head = self._keep = self._chunked = False
+        self._is_head = self._chunked = False
         self._missing = 0
         self._chunk_ends = self._trailers = False
         self._paused = False
@@ -248,31 +240,39 @@ class Connection(asyncio.Protocol):
                 raise ValueError(f"the head of an answer is over {HEAD_LIMIT_BYTES} bytes")
             self._buffer = data
             return
-        self._buffer = b""
         asked = self._head
         if asked is None or asked.done():
             raise ValueError("an answer that nobody has asked for")
-        said = _OWN.sub(b"", data[:end])
-        head = _known(said) if len(said) <= KNOWN_HEAD_BYTES else _parsed(said)
-        rest = data[end + 4 :]
-        if 100 <= head.status < 200:  # an informational one: the answer follows
+        said, rest = data[:end], data[end + 4 :]
+        head = KNOWN.get(said) or read_head(said)
+        self._buffer = b""
+        answer: Answer
+        if head.plain_bytes == len(rest):
+            answer = Answer(head, data, rest)
+            self._finished(head)
+        elif head.final:
+            answer = self._begin_body(head, data, rest)
+        else:
             if rest:
                 self._read_head(rest)
             return
-        self._keep, chunked, missing = head.keep, head.chunked, head.content_length
+        self._head = None
+        asked.fulfil(answer)  # last: who has asked may go on within it
+
+    def _begin_body(self, head: AnswerHead, data: bytes, rest: bytes) -> Answer:
+        """An answer of which not all has come, or that has no body whatever it says."""
+        chunked, missing = head.chunked, head.content_length
         if self._is_head or head.status in _NO_BODY:
             chunked, missing = False, 0
         if missing == len(rest) and not chunked:
-            answer = Answer(self, head, rest)
-            self._finished()
-        else:
-            answer = self._answer = Answer(self, head, None)
-            self._chunked, self._chunk_ends, self._trailers = chunked, False, False
-            self._missing = 0 if chunked else _UNTIL_CLOSED if missing is None else missing
-            if rest:
-                self._read_body(rest)
-        self._head = None
-        asked.fulfil(answer)  # last: who has asked may go on within it
+            self._finished(head)
+            return Answer(head, data, rest)
+        answer = self._answer = ComingAnswer(head, self)
+        self._chunked, self._chunk_ends, self._trailers = chunked, False, False
+        self._missing = 0 if chunked else _UNTIL_CLOSED if missing is None else missing
+        if rest:
+            self._read_body(rest)
+        return answer
 
     def _read_body(self, data: bytes) -> None:
         if self._chunked:
@@ -334,46 +334,14 @@ class Connection(asyncio.Protocol):
 
     def _end(self) -> None:
         answer, self._answer = self._answer, None
-        self._finished()
         assert answer is not None
+        self._finished(answer.head)
         answer.end()
 
-    def _finished(self) -> None:
+    def _finished(self, head: AnswerHead) -> None:
         """An answer has come whole."""
-        if self._keep:
+        if head.keep:
             self._free(self)
         elif self._transport is not None:
             self.closed = True
             self._transport.close()
-
-
-def _parsed(head: bytes) -> _Head:
-    """Raises ValueError."""
-    first, *lines = head.split(b"\r\n")
-    version, _, rest = first.partition(b" ")
-    if version not in (b"HTTP/1.1", b"HTTP/1.0") or not rest[:3].isdigit():
-        raise ValueError(f"malformed HTTP response {first[:80]!r}")
-    fields = tuple(map(_field, lines))
-    headers = CIMultiDict(fields)
-    lengths, said = set(headers.getall("Content-Length", ())), headers.get("Connection", "").lower()
-    if len(lengths) > 1 or not all(map(_DECIMAL.fullmatch, lengths)):
-        raise ValueError(f"a Content-Length of {', '.join(sorted(lengths))[:80]!r}")
-    return _Head(
-        status=int(rest[:3]),
-        fields=fields,
-        headers=CIMultiDictProxy(headers),
-        content_length=int(lengths.pop()) if lengths else None,
-        chunked="chunked" in headers.get("Transfer-Encoding", "").lower(),
-        keep="close" not in said and (version == b"HTTP/1.1" or "keep-alive" in said),
-    )
-
-
-_known = lru_cache(maxsize=512)(_parsed)
-
-
-def _field(line: bytes) -> tuple[str, str]:
-    """Name and value. Raises ValueError."""
-    name, colon, value = line.decode("utf-8", "surrogateescape").partition(":")
-    if not colon or not name or name != name.strip():
-        raise ValueError(f"malformed HTTP header {line[:80]!r}")
-    return name, value.strip()

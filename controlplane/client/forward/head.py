@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from urllib.parse import quote
 
 from controlplane.client.webhook import Endpoint
 
-__all__ = ["header_lines", "quoted_path", "request_head"]
+__all__ = ["header_lines", "quoted_path", "request_head", "version_and_host"]
 
 _PATH_SAFE = "/:@!$&'()*+,;=~"
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/:@!$&'()*+,;=~-]*")
@@ -35,8 +36,14 @@ def quoted_path(path: str) -> str:
 
 def request_head(method: str, target: str, endpoint: Endpoint, lines: bytes) -> bytes:
     """The whole head, with the empty line after it. ``lines``: its headers but Host, as ``header_lines`` makes them."""
-    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     if "\n" in target or "\r" in target:
         target = _BREAKS.sub(" ", target)
-    first = f"{method} {target} HTTP/1.1\r\nHost: {host}:{endpoint.port}\r\n"
+    first = f"{method} {target} {version_and_host(endpoint)}"
     return first.encode("utf-8", "surrogateescape") + lines + b"\r\n"
+
+
+@lru_cache(maxsize=256)
+def version_and_host(endpoint: Endpoint) -> str:
+    """What comes after a target."""
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    return f"HTTP/1.1\r\nHost: {host}:{endpoint.port}\r\n"

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import quote
 
 from multidict import CIMultiDict
 
 from controlplane.apimachinery.user import UserInfo
-from controlplane.client.forward.head import header_lines, quoted_path
-from controlplane.client.request import Request
+from controlplane.client.forward.head import header_lines, quoted_path, version_and_host
+from controlplane.client.request import KnownHeaders, Request
+from controlplane.client.webhook import Endpoint
 
-__all__ = ["PEER_PROXIED", "forwarded", "identity_headers"]
+__all__ = ["PEER_PROXIED", "ToPeer", "asks_for_upgrade", "forwarded", "identity_headers", "to_peer"]
 
 PEER_PROXIED = "x-kubernetes-peer-proxied"
 """Says that a server on the same store has sent a request on, so that it is sent on once. Nobody but the peer proxy
@@ -39,6 +41,10 @@ _NAME_SAFE = "!#$&'*+-.^_`|~"
 """What a header's name may have beside letters and digits; ``%`` is the escape itself."""
 
 
+def asks_for_upgrade(headers: Mapping[str, str]) -> bool:
+    return "upgrade" in headers.get("Connection", "").lower() and bool(headers.get("Upgrade"))
+
+
 def identity_headers(user: UserInfo) -> CIMultiDict[str]:
     """The headers that say who somebody is."""
     headers: CIMultiDict[str] = CIMultiDict({_USER: user.name})
@@ -57,15 +63,46 @@ def forwarded(request: Request, *, to_peer: bool = False) -> tuple[str, bytes]:
     belongs to the connection, with who makes it and where it came from. ``to_peer``: with the mark of the peer proxy,
     and without what only repeats the target. What differs from request to request comes last: a server that knows the
     rest need not read it again."""
-    user, path, audit_id = request.user, quoted_path(request.path), request.audit_id
-    who = (user.name, user.uid, user.groups, tuple(user.extra.items()))
-    lines = _known_lines(tuple(request.headers.items()), request.remote, who, PEER_PROXIED if to_peer else "")
+    path, audit_id = quoted_path(request.path), request.audit_id
+    lines = _common_lines(request, PEER_PROXIED if to_peer else "")
     if not to_peer:
         lines += b"X-Forwarded-Uri: %b\r\n" % path.encode()
     if audit_id:
-        ready = audit_id.isprintable()  # as line breaks are not
-        lines += b"Audit-Id: %b\r\n" % audit_id.encode() if ready else header_lines([("Audit-Id", audit_id)])
+        lines += header_lines([("Audit-Id", audit_id)])
     return f"{path}?{request.query_string}" if request.query_string else path, lines
+
+
+class ToPeer(NamedTuple):
+    """What goes to ``endpoint`` of all requests with the same headers by ``user`` from ``remote``, after the target:
+    ``rest``, which the Audit-Id follows. ``upgrades``: they ask for another protocol."""
+
+    user: UserInfo
+    remote: str
+    endpoint: Endpoint
+    rest: str
+    upgrades: bool
+
+
+def to_peer(request: Request, endpoint: Endpoint) -> ToPeer:
+    """See there; made once for headers that a connection sends again."""
+    headers, user, remote = request.headers, request.user, request.remote
+    if type(headers) is not KnownHeaders:
+        return _to_peer(request, endpoint)
+    note: ToPeer | None = headers.notes.get(ToPeer)
+    if note is None or note.user is not user or note.remote is not remote or note.endpoint != endpoint:
+        note = headers.notes[ToPeer] = _to_peer(request, endpoint)
+    return note
+
+
+def _to_peer(request: Request, endpoint: Endpoint) -> ToPeer:
+    rest = version_and_host(endpoint) + _common_lines(request, PEER_PROXIED).decode("utf-8", "surrogateescape")
+    return ToPeer(request.user, request.remote, endpoint, rest, asks_for_upgrade(request.headers))
+
+
+def _common_lines(request: Request, mark: str) -> bytes:
+    user = request.user
+    who = (user.name, user.uid, user.groups, tuple(user.extra.items()))
+    return _known_lines(tuple(request.headers.items()), request.remote, who, mark)
 
 
 @lru_cache(maxsize=256)

@@ -33,23 +33,32 @@ class Unanswered(Exception):
 
 class Pool:
     """``connect`` makes a connection or raises Unanswered. Its connections are to be given to ``free`` when they may
-    be asked anew; ``retired``, it keeps none."""
+    be asked anew; ``retired``, it keeps none. ``ended``: why nothing is to be
+    sent here any more, ``""`` as long as something may be."""
 
-    __slots__ = ("_connect", "_connecting", "_idle", "_made", "_waiting", "retired")
+    __slots__ = ("_connect", "_connecting", "_idle", "_made", "_open", "_waiting", "ended", "retired")
 
     def __init__(self, connect: Callable[[Pool], Awaitable[Connection]]) -> None:
         self._connect = connect
         self._idle: list[Connection] = []
+        self._open: set[Connection] = set()
         self._connecting = 0
         self._made = 0
-        self.retired = False
+        self.retired, self.ended = False, ""
         self._waiting: deque[asyncio.Future[Connection | None]] = deque()
         """Each gets a connection, or None: its turn to connect. Nobody waits while fewer than CONNECTS are made."""
 
+    def new(self) -> Connection:
+        """For ``connect``: a connection that is to be opened."""
+        connection = Connection(self.free, self._open.discard)
+        self._open.add(connection)
+        return connection
+
     def kept(self) -> Connection | None:
         """A connection that is open and idle."""
-        while self._idle:
-            connection = self._idle.pop()
+        idle = self._idle
+        while idle:
+            connection = idle.pop()
             if not connection.closed and monotonic() - connection.idle_since < IDLE_SECONDS:
                 return connection
             connection.abort()
@@ -60,6 +69,18 @@ class Pool:
         self.retired = True
         while self._idle:
             self._idle.pop().abort()
+
+    def end(self, why: str) -> None:
+        """Retire it, and break off what is under way."""
+        self.ended = why
+        self.retire()
+        for connection in tuple(self._open):
+            connection.abort()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no connection is open."""
+        return not self._open
 
     async def connection(self) -> Connection:
         """A new connection, or one that has just become free.

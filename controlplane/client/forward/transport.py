@@ -18,13 +18,14 @@ from typing import NamedTuple
 
 from controlplane.base import logs
 from controlplane.base.clock import Clock
+from controlplane.base.tls.authorities import trust_pem
 from controlplane.client.forward.exchange import Answer, Connection
 from controlplane.client.forward.head import request_head
 from controlplane.client.forward.pool import Pool, Unanswered
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection
 
-__all__ = ["CONNECT_SECONDS", "REPEATABLE", "ForwardTransport", "NotTrusted", "Trust", "Unanswered"]
+__all__ = ["CONNECT_SECONDS", "REPEATABLE", "WITH_BODY", "ForwardTransport", "NotTrusted", "Trust", "Unanswered"]
 
 log = logs.get(__name__)
 
@@ -35,7 +36,7 @@ _REFUSAL_SECONDS = 0.5
 """How long a refusal may take to come."""
 REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing: what may be sent again where a kept connection turns out to be closed."""
-_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class NotTrusted(Exception):
@@ -72,7 +73,8 @@ class ForwardTransport:
         self._cert_file, self._key_file = cert_file, key_file
         self._connect_seconds, self._dead_seconds = connect_seconds, dead_seconds
         self._pools: dict[tuple[Endpoint, ssl.SSLContext], Pool] = {}
-        self._open: set[Connection] = set()
+        self._retired: dict[Pool, Endpoint] = {}
+        """Where nothing more is sent, and something may be under way."""
         self._contexts: dict[Trust, ssl.SSLContext] = {}
         self._stamp = self._look()
 
@@ -91,15 +93,24 @@ class ForwardTransport:
             made = self._contexts.setdefault(trust, made)  # somebody else may have been sooner
         return made
 
+    async def pool(self, trust: Trust, endpoint: Endpoint) -> Pool:
+        """The connections to a server, for ``send``; to be asked for anew once it is retired.
+
+        Raises:
+            NotTrusted.
+        """
+        context = self._contexts.get(trust) or await self.context(trust)
+        pool = self._pools.get((endpoint, context))
+        if pool is None:
+
+            def connect(pool: Pool) -> Awaitable[Connection]:
+                return self._connect(trust, endpoint, context, pool)
+
+            pool = self._pools[endpoint, context] = Pool(connect)
+        return pool
+
     async def send(
-        self,
-        trust: Trust,
-        endpoint: Endpoint,
-        method: str,
-        target: str,
-        *,
-        lines: bytes,
-        body: bytes = b"",
+        self, trust: Trust, endpoint: Endpoint, method: str, target: str, *, lines: bytes, body: bytes = b""
     ) -> Answer:
         """Send a request; the answer's body is still to be read, as it was encoded, or the answer to be closed.
         ``lines``: its headers as ``header_lines`` makes them.
@@ -107,13 +118,23 @@ class ForwardTransport:
         Raises:
             NotTrusted. Unanswered.
         """
-        context = self._contexts.get(trust) or await self.context(trust)
-        if body or method in _WITH_BODY:
+        if body or method in WITH_BODY:
             lines = b"Content-Length: %d\r\n%b" % (len(body), lines)
         request = request_head(method, target, endpoint, lines) + body
-        pool = self._pools.get((endpoint, context)) or self._new_pool(trust, endpoint, context)
+        return await self.exchange(trust, endpoint, method, request, await self.pool(trust, endpoint))
+
+    async def exchange(self, trust: Trust, endpoint: Endpoint, method: str, request: bytes, pool: Pool) -> Answer:
+        """As ``send``, of a request as it goes on the wire. ``pool``: the server's, by ``pool``."""
         while True:
-            connection = pool.kept() or await pool.connection()
+            connection = pool.kept()
+            if connection is None:
+                connection = await pool.connection()
+                if pool.retired:
+                    pool.free(connection)
+                    if pool.ended:
+                        raise Unanswered(pool.ended)
+                    pool = await self.pool(trust, endpoint)
+                    continue
             was_used = connection.idle_since > 0.0
             try:
                 head = connection.ask(request, is_head=method == "HEAD")
@@ -123,29 +144,18 @@ class ForwardTransport:
                     connection.given_up(head)
                     raise
             except OSError as error:
-                if not (was_used and method in REPEATABLE):
-                    raise Unanswered(_said(error), was_sent=True) from error
-
-    def _new_pool(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext) -> Pool:
-        def connect(pool: Pool) -> Awaitable[Connection]:
-            return self._connect(trust, endpoint, context, pool)
-
-        pool = self._pools[endpoint, context] = Pool(connect)
-        return pool
+                if pool.ended or not (was_used and method in REPEATABLE):
+                    raise Unanswered(pool.ended or _said(error), was_sent=True) from error
+                if pool.retired:
+                    pool = await self.pool(trust, endpoint)
 
     async def _connect(self, trust: Trust, endpoint: Endpoint, context: ssl.SSLContext, pool: Pool) -> Connection:
         """Raises Unanswered."""
         loop = asyncio.get_running_loop()
-
-        def made() -> Connection:
-            connection = Connection(pool.free, self._open.discard)
-            self._open.add(connection)
-            return connection
-
         try:
             async with asyncio.timeout(self._connect_seconds):
                 transport, connection = await loop.create_connection(
-                    made, endpoint.host, endpoint.port, ssl=context, server_hostname=trust.server_name
+                    pool.new, endpoint.host, endpoint.port, ssl=context, server_hostname=trust.server_name
                 )
         except TimeoutError as error:
             raise Unanswered(f"dial tcp {endpoint.host}:{endpoint.port}: i/o timeout") from error
@@ -169,11 +179,16 @@ class ForwardTransport:
         """Keep what is needed for these alone."""
         self._contexts = {trust: made for trust, made in self._contexts.items() if trust in trusts}
         kept = set(self._contexts.values())
-        self._retire(lambda _endpoint, context: context not in kept)
+        self._retired = {pool: endpoint for pool, endpoint in self._retired.items() if not pool.is_empty}
+        for place, pool in tuple(self._pools.items()):
+            if place[1] not in kept:
+                del self._pools[place]
+                self._retired[pool] = place[0]
+                pool.retire()
 
-    def leave(self, endpoint: Endpoint) -> None:
-        """Keep no connection to a server that has gone."""
-        self._retire(lambda kept, _context: kept == endpoint)
+    def leave(self, endpoint: Endpoint, why: str) -> None:
+        """Keep no connection to a server that has gone, and wait for none of its answers: they end with ``why``."""
+        self._end(why, lambda place: place == endpoint)
 
     async def follow_certificate(self, clock: Clock) -> None:
         """Take up a replaced proxy certificate; runs until cancelled."""
@@ -185,15 +200,18 @@ class ForwardTransport:
                 self.forget(frozenset())
                 log.info("the proxy client certificate has changed", file=self._cert_file)
 
-    def _retire(self, is_retired: Callable[[Endpoint, ssl.SSLContext], bool]) -> None:
-        for place in [place for place in self._pools if is_retired(*place)]:
-            self._pools.pop(place).retire()
-
     async def close(self) -> None:
         """Close all connections. Idempotent."""
-        self._retire(lambda _endpoint, _context: True)
-        for connection in tuple(self._open):
-            connection.abort()
+        self._end("this server closes its connections", lambda _place: True)
+
+    def _end(self, why: str, is_meant: Callable[[Endpoint], bool]) -> None:
+        for place in tuple(self._pools):
+            if is_meant(place[0]):
+                self._pools.pop(place).end(why)
+        for pool, endpoint in tuple(self._retired.items()):
+            if is_meant(endpoint):
+                del self._retired[pool]
+                pool.end(why)
 
     def _look(self) -> tuple[tuple[int, int], ...]:
         found = []
@@ -211,8 +229,8 @@ class ForwardTransport:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         elif trust.ca_pem:
             try:
-                context.load_verify_locations(cadata=trust.ca_pem.decode("ascii", errors="replace"))
-            except (ssl.SSLError, ValueError) as error:
+                trust_pem(context, trust.ca_pem)
+            except ValueError as error:
                 raise ValueError(f"unable to load root certificates: {error}") from error
         context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Go's pools: an intermediate is trusted by itself

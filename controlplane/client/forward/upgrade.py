@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from email.parser import BytesParser
 
 from controlplane.base.streams import Chunk
@@ -19,7 +19,7 @@ from controlplane.client.request import Request, Response, Sink, UpgradeResponse
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection
 
-__all__ = ["BadUpgrade", "asks_for_upgrade", "upgrade"]
+__all__ = ["BadUpgrade", "upgrade"]
 
 HEAD_LIMIT_BYTES = 64 * 1024
 REFUSAL_LIMIT_BYTES = 1 << 20
@@ -29,10 +29,6 @@ READ_BYTES = 64 * 1024
 
 class BadUpgrade(Exception):
     """The other server has answered neither with the new protocol nor with an error; the text says so."""
-
-
-def asks_for_upgrade(headers: Mapping[str, str]) -> bool:
-    return "upgrade" in headers.get("Connection", "").lower() and bool(headers.get("Upgrade"))
 
 
 async def upgrade(

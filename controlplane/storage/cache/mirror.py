@@ -286,6 +286,10 @@ class Mirror:
         entry = self.image.index.get(scope)
         return [entry] if entry is not None else []
 
+    def holds(self, key: bytes) -> bool:
+        """Whether there is an entry of a key."""
+        return self.image.index.get(key) is not None
+
     def channel(self, selection: Selection) -> Channel:
         """The channel of those who watch the same; made if it is new."""
         signature = (selection.view, selection.signature)

@@ -8,7 +8,7 @@ from pathlib import Path
 from controlplane.apimachinery.identity import Obj
 from tests.aio import run
 from tests.integration.peerproxy.fleet import AGGREGATED, eventually, fleet, heard, impatient, json_of
-from tests.integration.peerproxy.kinds import serve_a
+from tests.integration.peerproxy.kinds import GADGETS, serve_a
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 BOLTS = "/apis/parts.example.org/v1/bolts"
@@ -49,5 +49,28 @@ def test_a_custom_resource_that_a_peer_was_heard_with_goes_with_its_definition(t
             shown = await json_of(impatient(a), "/apis", AGGREGATED)
             assert "parts.example.org" not in {group["metadata"]["name"] for group in shown["items"]}
             assert shown == await json_of(b, "/apis", AGGREGATED)
+
+    run(main())
+
+
+def test_what_a_peer_was_asked_for_is_everybodys_once_it_is_defined(tmp_path: Path) -> None:
+    """Its way to the peer is remembered, and not gone any more."""
+
+    async def main() -> None:
+        async with fleet(tmp_path) as (_, planes):
+            a, path = planes["a"], f"/apis/{GADGETS.gv}/gadgets"
+            for _ in range(2):
+                assert (await impatient(a).request("GET", path)).status == 200
+            names = {"plural": GADGETS.resource, "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList"}
+            versions = [{**DEFINITION["spec"]["versions"][0], "name": "v2"}]
+            definition = {
+                **DEFINITION,
+                "metadata": {"name": f"{GADGETS.resource}.{GADGETS.group}"},
+                "spec": {**DEFINITION["spec"], "group": GADGETS.group, "names": names, "versions": versions},
+            }
+            created = await a.client().request("POST", DEFINITIONS, body=json.dumps(definition).encode())
+            assert created.status == 201, created.content()
+            assert (await impatient(a).request("GET", path)).status == 404
+            assert (await impatient(a).request("GET", path.replace("/v1/", "/v2/"))).status == 200
 
     run(main())

@@ -1,5 +1,5 @@
 """A kept connection that the other server closes just when a request is sent on it: what changes nothing is sent again,
-and nothing else is, since it may have been acted on."""
+and nothing else is, since it may have been acted on. A server that has gone is not waited for, nor asked again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ NAME = "kubernetes.default.svc"
 
 
 class Server:
-    """Answers the first request on each connection, takes the second, and closes. ``seen``: the requests' methods."""
+    """Answers the first request on each connection, takes the second, and closes. ``seen``: the requests' methods.
+    ``hangs``: at the second it sets ``taken``, and does not close before ``released``."""
+
+    hangs = False
 
     def __init__(self, directory: Path) -> None:
         ca_key, key = new_key(), new_key()
@@ -33,6 +36,7 @@ class Server:
         self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self._context.load_cert_chain(cert, key_file)
         self.seen: list[str] = []
+        self.taken, self.released = asyncio.Event(), asyncio.Event()
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[Endpoint]:
@@ -49,6 +53,9 @@ class Server:
             self.seen.append(head.split(b" ")[0].decode())
             if is_first:
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            elif self.hangs:
+                self.taken.set()
+                await self.released.wait()
         writer.close()
 
 
@@ -85,6 +92,64 @@ def test_what_finds_nobody_was_not_sent(tmp_path: Path) -> None:
         with pytest.raises(Unanswered) as lost:
             await transport.send(server.trust, endpoint, "POST", "/", lines=b"")
         assert not lost.value.was_sent
+        await transport.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize("forgotten", [False, True], ids=["current", "before other files"])
+def test_who_has_gone_is_not_waited_for(tmp_path: Path, *, forgotten: bool) -> None:
+    """Not where another way to it has been taken up meanwhile, either."""
+
+    async def main() -> None:
+        server, transport = Server(tmp_path), ForwardTransport()
+        server.hangs = True
+        async with server.listening() as endpoint:
+
+            async def ask() -> bytes:
+                async with await transport.send(server.trust, endpoint, "GET", "/", lines=b"") as answer:
+                    return await answer.read()
+
+            assert await ask() == b"ok"
+            asking = asyncio.create_task(ask())
+            await server.taken.wait()
+            if forgotten:
+                transport.forget(frozenset())
+            transport.leave(endpoint, "gone")
+            async with asyncio.timeout(2):
+                with pytest.raises(Unanswered, match=r"^gone$") as lost:
+                    await asking
+            assert lost.value.was_sent
+            assert server.seen == ["GET", "GET"]
+            assert await ask() == b"ok", "one that is back is another"
+            server.released.set()
+        await transport.close()
+
+    run(main())
+
+
+def test_what_is_sent_again_goes_the_way_that_is_current(tmp_path: Path) -> None:
+    """A connection that was made before the certificate was replaced breaks off, and nothing is made anew as before."""
+
+    async def main() -> None:
+        server, transport = Server(tmp_path), ForwardTransport()
+        server.hangs = True
+        async with server.listening() as endpoint:
+            before = await transport.pool(server.trust, endpoint)
+
+            async def ask() -> bytes:
+                answer = await transport.exchange(server.trust, endpoint, "GET", b"GET / HTTP/1.1\r\n\r\n", before)
+                return await answer.read()
+
+            assert await ask() == b"ok"
+            asking = asyncio.create_task(ask())
+            await server.taken.wait()
+            transport.forget(frozenset())
+            server.released.set()
+            assert await asking == b"ok"
+            assert server.seen == ["GET"] * 3
+            assert before.is_empty
+            assert not (await transport.pool(server.trust, endpoint)).is_empty
         await transport.close()
 
     run(main())

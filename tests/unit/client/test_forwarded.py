@@ -7,8 +7,8 @@ from multidict import CIMultiDict
 
 from controlplane.apimachinery.user import UserInfo
 from controlplane.client.forward.head import quoted_path, request_head
-from controlplane.client.forward.identity import PEER_PROXIED, forwarded
-from controlplane.client.request import Request
+from controlplane.client.forward.identity import PEER_PROXIED, forwarded, to_peer
+from controlplane.client.request import KnownHeaders, Request
 from controlplane.client.webhook import Endpoint
 
 ALICE = UserInfo(name="alice", uid="7", groups=("g1", "g2"), extra={"a.b/c": ("1", "2")})
@@ -66,7 +66,7 @@ def test_requests_alike_differ_in_their_last_lines_alone() -> None:
     assert second[-2:] == ["X-Forwarded-Uri: /b", "Audit-Id: b"]
 
 
-@pytest.mark.parametrize(
+OTHERS = pytest.mark.parametrize(
     "other",
     [
         pytest.param(UserInfo(name="bob", uid="7", groups=("g1", "g2"), extra=ALICE.extra), id="name"),
@@ -75,6 +75,9 @@ def test_requests_alike_differ_in_their_last_lines_alone() -> None:
         pytest.param(UserInfo(name="alice", uid="7", groups=("g1", "g2"), extra={"a.b/c": ("1",)}), id="extra"),
     ],
 )
+
+
+@OTHERS
 def test_nobody_goes_as_somebody_else_who_sent_the_same(other: UserInfo) -> None:
     assert lines(made(("Host", "x"))) != lines(made(("Host", "x"), user=other))
 
@@ -98,3 +101,48 @@ def test_no_name_begins_a_header_of_its_own() -> None:
 )
 def test_paths_are_encoded_as_they_were(path: str, sent: str) -> None:
     assert quoted_path(path) == sent
+
+
+PEER = Endpoint("127.0.0.1", 6443)
+
+
+def rest(request: Request, endpoint: Endpoint = PEER) -> str:
+    return to_peer(request, endpoint).rest
+
+
+def again(request: Request, *, user: UserInfo = ALICE, remote: str = "10.0.0.1") -> Request:
+    """The next request with the same headers."""
+    following = Request("GET", "/", headers=request.headers, remote=remote)
+    following.user = user
+    return following
+
+
+def test_what_a_peer_is_sent_is_rendered_once_for_headers_that_come_again() -> None:
+    first = made(("Host", "x"))
+    first.headers = KnownHeaders(first.headers)
+    note = to_peer(first, PEER)
+    assert to_peer(again(first), PEER) is note
+    assert note.rest == "HTTP/1.1\r\nHost: 127.0.0.1:6443\r\n" + "\r\n".join([*WHO, f"{PEER_PROXIED}: true", ""])
+    assert rest(first, Endpoint("::1", 443)).startswith("HTTP/1.1\r\nHost: [::1]:443\r\n")
+
+
+@OTHERS
+def test_nobody_goes_as_somebody_else_on_the_same_connection(other: UserInfo) -> None:
+    first = made(("Host", "x"))
+    first.headers = KnownHeaders(first.headers)
+    seen = rest(first)
+    assert rest(again(first, user=other)) == rest(made(("Host", "x"), user=other)) != seen
+    assert rest(again(first)) == seen, "and back"
+    assert "X-Forwarded-For: 10.0.0.2" in rest(again(first, remote="10.0.0.2"))
+
+
+@pytest.mark.parametrize(
+    ("headers", "asks"),
+    [
+        pytest.param((("Connection", "Upgrade"), ("Upgrade", "websocket")), True, id="both"),
+        pytest.param((("Connection", "Upgrade"),), False, id="no protocol"),
+        pytest.param((("Upgrade", "websocket"),), False, id="not of this connection"),
+    ],
+)
+def test_who_asks_for_another_protocol(headers: tuple[tuple[str, str], ...], *, asks: bool) -> None:
+    assert to_peer(made(("Host", "x"), *headers), PEER).upgrades is asks

@@ -21,11 +21,11 @@ from aiohttp.web_response import StreamResponse as AiohttpResponse
 
 from controlplane.apiserver.server.listen.compress import THRESHOLD_BYTES, Compressor, accepts_gzip
 from controlplane.apiserver.server.listen.connection import Connection
-from controlplane.apiserver.server.listen.head import head
+from controlplane.apiserver.server.listen.head import head, header_lines
 from controlplane.apiserver.server.listen.sink import ConnectionSink
 from controlplane.base import logs
 from controlplane.base.streams import Chunk
-from controlplane.client.request import Response, StreamResponse
+from controlplane.client.request import ReceivedResponse, Response, StreamResponse
 
 __all__ = ["CompleteAnswer", "Exchange", "StreamAnswer", "one_write"]
 
@@ -63,7 +63,11 @@ def one_write(response: Response, *, close: bool) -> tuple[bool, bytes | None]:
     """A complete answer to an HTTP/1.1 request (not to HEAD) as the bytes of one write, and whether the connection ends
     with it. None: it is a stream, or too large for one write."""
     if type(response) is not Response:
-        return close, None
+        if type(response) is not ReceivedResponse:
+            return close, None
+        received = None if close else _received(response)
+        if received is not None:
+            return False, received
     body, headers = response.body, response.headers
     if not isinstance(body, bytes):
         if response.length > ONE_WRITE_BYTES:
@@ -73,6 +77,24 @@ def one_write(response: Response, *, close: bool) -> tuple[bool, bytes | None]:
         return close, None
     close = close or _asks_to_close(headers)
     return close, head(response.status, response.content_type, headers, length=len(body), close=close) + body
+
+
+def _received(response: ReceivedResponse) -> bytes | None:
+    """Another server's answer as it came, with the headers that have been added here; None: it has to be made anew."""
+    (status, content_type, said), headers = response.said, response.headers
+    begin = len(said)
+    added = headers[begin:]
+    if (
+        headers[:begin] != said
+        or response.body is not response.came
+        or response.status != status
+        or response.content_type != content_type
+        or len(response.came) > ONE_WRITE_BYTES
+        or _asks_to_close(added)
+    ):
+        return None
+    received, at = response.received, response.insert_at
+    return b"".join((received[:at], header_lines(added).encode(), received[at:]))
 
 
 class CompleteAnswer(AiohttpResponse):

@@ -14,7 +14,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from time import time
 
-__all__ = ["head"]
+__all__ = ["head", "header_lines"]
 
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
@@ -46,6 +46,14 @@ def _clean(value: str) -> str:
     return value.replace("\r", " ").replace("\n", " ")
 
 
+def header_lines(headers: Sequence[tuple[str, str]]) -> str:
+    """Headers, one a line."""
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    if lines.count("\n") == len(headers) == lines.count("\r"):
+        return lines
+    return "".join([f"{_clean(name)}: {_clean(value)}\r\n" for name, value in headers])
+
+
 def head(
     status: int,
     content_type: str,
@@ -66,10 +74,7 @@ def head(
         old: the client speaks HTTP/1.0.
     """
     text = _opening("HTTP/1.0" if old else "HTTP/1.1", status, content_type)
-    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-    if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
-        lines = "".join([f"{_clean(name)}: {_clean(value)}\r\n" for name, value in headers])
-    text += lines + _DATE.now()
+    text += header_lines(headers) + _DATE.now()
     if length is not None:
         if status not in {204, 304}:
             text += f"Content-Length: {length}\r\n"
