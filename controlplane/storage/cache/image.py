@@ -86,7 +86,10 @@ class Image:
             for observer in self.unclaimed:
                 observer.changed((key,))
             return
-        EVENTS_RECEIVED.labels_cached(collection.name).inc()
+        received = collection.received
+        if received is None:
+            received = collection.received = EVENTS_RECEIVED.labels_cached(collection.name)
+        received.inc()
         seen = self.foreseen.pop((event.mod_revision, key), None) if self.foreseen else None
         if kv is None:
             entry, prev = None, self.index.pop(key)
@@ -98,17 +101,21 @@ class Image:
             key = entry.key
             if entry.origin.poison:
                 DECODE_ERRORS.labels_cached(collection.name).inc()
-        if prev is None or entry is None or prev.origin is not entry.origin:
+        if prev is None:
+            collection.counted(entry, 1)
+        elif entry is None or prev.origin is not entry.origin:
             collection.counted(prev, -1)
             collection.counted(entry, 1)
-            if prev is not None:
-                self.intake.read_in_place(prev)
+            self.intake.read_in_place(prev)
         change: Change = _new(Change, (event.mod_revision, key, entry, prev))
         collection.ring.append(change)
         if collection.observer is not None:
             collection.observer(change)
         if collection.scopes:
-            EVENTS_DISPATCHED.labels_cached(collection.name).inc()
+            dispatched = collection.dispatched
+            if dispatched is None:
+                dispatched = collection.dispatched = EVENTS_DISPATCHED.labels_cached(collection.name)
+            dispatched.inc()
             collection.show(change, seen.memo if seen is not None and seen.prev is prev else {})
 
     def trim(self, now: float) -> None:
