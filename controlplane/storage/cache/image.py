@@ -43,13 +43,14 @@ class Budgets(NamedTuple):
 class Image:
     """``revision``: everything up to it is in. ``collections`` live on when the image is replaced. ``unclaimed``: who
     hears of keys that are in none of them. ``foreseen``: by revision and key, what has been worked out of changes that
-    are still to be applied."""
+    are still to be applied. ``observed``: an observer has been told of something since the last step that was over."""
 
     def __init__(self, intake: Intake, root: bytes, budgets: Budgets) -> None:
         self.intake, self.budgets = intake, budgets
         self.index = Index()
         self.collections = Collections(root)
         self.unclaimed: list[UnclaimedObserver] = []
+        self.observed = False
         self.revision = 0
         self.foreseen: dict[tuple[int, bytes], Foreseen] = {}
         self.ordinary, self.volatile = Ring(0, budgets.ordinary), Ring(0, budgets.volatile)
@@ -110,6 +111,7 @@ class Image:
         change: Change = _new(Change, (event.mod_revision, key, entry, prev))
         collection.ring.append(change)
         if collection.observer is not None:
+            self.observed = True
             collection.observer(change)
         if collection.scopes:
             dispatched = collection.dispatched
