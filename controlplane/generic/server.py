@@ -284,7 +284,12 @@ class ControlPlane:
             sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
-        openapi = self._openapi = OpenAPI(self.tables, product=config.version.release, clock=config.clock)
+        openapi = self._openapi = OpenAPI(
+            self.tables,
+            product=config.version.release,
+            clock=config.clock,
+            aggregated=self.aggregator is not None,
+        )
         store = HealthCheck("etcd", lambda: parts.mirror.not_ready_reason or None, group="etcd")
         return Server(
             ServerConfig(

@@ -16,6 +16,7 @@ from controlplane.storage.kv.embedded.log import Batch, Image
 from controlplane.storage.kv.embedded.records import Record
 from controlplane.storage.kv.sqlite import schema
 from controlplane.storage.kv.sqlite.errors import primary_code, unavailable
+from controlplane.storage.kv.sqlite.invariants import META
 
 __all__ = ["Writer", "connect"]
 
@@ -71,9 +72,11 @@ class Writer:
                 raise Unavailable(f"store {self._path}: readers hold the write-ahead log; trying again")
             if self._pages_max:
                 connection.execute(f"PRAGMA max_page_count = {self._pages_max}")
+            for (found,) in connection.execute(META):
+                raise Unavailable(
+                    f"store {self._path} is damaged: its own row is not as it must be: {found}; restore a backup"
+                )
             loaded = _image(connection)
-            if loaded is None:
-                raise Unavailable(f"store {self._path} is damaged: it has lost its own row; restore a backup")
             self._doubtful = False
             return loaded
         except sqlite3.Error as error:
@@ -172,11 +175,8 @@ class Writer:
         return more
 
 
-def _image(connection: sqlite3.Connection) -> tuple[Image, list[bytes]] | None:
-    meta = connection.execute("SELECT cluster_id, revision, compacted FROM meta").fetchone()
-    if meta is None:
-        return None
-    cluster_id, revision, compacted = meta
+def _image(connection: sqlite3.Connection) -> tuple[Image, list[bytes]]:
+    cluster_id, revision, compacted = connection.execute("SELECT cluster_id, revision, compacted FROM meta").fetchone()
     (newest,) = connection.execute("SELECT max(revision) FROM log").fetchone()
     index, keys = LiveIndex(), []
     for key, *entry in connection.execute(schema.ENTRIES):
