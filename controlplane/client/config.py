@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
+from controlplane.base.tls.authorities import trust_pem
 from controlplane.base.values import dataclass
 from controlplane.client.errors import KubeconfigError
 
@@ -68,7 +69,9 @@ class ClientConfig:
             KubeconfigError: certificates or key that cannot be used.
         """
         try:
-            context = ssl.create_default_context(cadata=self.ca.decode() if self.ca else None)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if self.ca else ssl.create_default_context()
+            if self.ca:
+                trust_pem(context, self.ca)
             context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone
             if not self.verify:
                 context.check_hostname = False

@@ -11,6 +11,8 @@ import json
 import ssl
 from typing import TYPE_CHECKING, Any
 
+from controlplane.base.tls.authorities import trust_pem
+
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
@@ -78,5 +80,5 @@ def _context(ca_pem: bytes) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if ca_pem else ssl.create_default_context()
     context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone
     if ca_pem:
-        context.load_verify_locations(cadata=ca_pem.decode("ascii", errors="replace"))
+        trust_pem(context, ca_pem)
     return context

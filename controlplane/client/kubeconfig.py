@@ -23,6 +23,17 @@ _REFUSED_USER_FIELDS = {
     "username": "basic authentication is not supported",
 }
 
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("server", "tls-server-name", "cluster", "user", "namespace", "token", "tokenFile"), str),
+    **dict.fromkeys(("certificate-authority", "certificate-authority-data"), str),
+    **dict.fromkeys(("client-certificate", "client-certificate-data", "client-key", "client-key-data"), str),
+    **dict.fromkeys(("as", "as-uid"), str),
+    "insecure-skip-tls-verify": bool,
+    "as-groups": list,
+    "as-user-extra": dict,
+}
+"""What is read of clusters, users and contexts."""
+
 
 def load_kubeconfig(path: Path, *, context: str = "") -> ClientConfig:
     """Read ``context`` (the current one, if ``""``). Reads files: call in a thread where a loop runs.
@@ -55,6 +66,7 @@ class _Reader:
         context = self._named("contexts", "context", name)
         cluster = self._named("clusters", "cluster", context.get("cluster") or "")
         user = self._named("users", "user", context["user"]) if context.get("user") else {}
+        self._refuse_wrong_types(context, cluster, user)
         for field, why in _REFUSED_USER_FIELDS.items():
             if user.get(field):
                 raise self._error(f"user {context['user']!r} has {field!r}: {why}")
@@ -78,12 +90,23 @@ class _Reader:
 
     def _named(self, section: str, kind: str, name: str) -> dict[str, Any]:
         entries = self._content.get(section) or []
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise self._error(f"{section} is not a list of mappings")
         for entry in entries:
             if entry.get("name") == name:
-                value: dict[str, Any] = entry.get(kind) or {}
+                value = entry.get(kind) or {}
+                if not isinstance(value, dict):
+                    raise self._error(f"{kind} {name!r} is not a mapping")
                 return value
         known = ", ".join(repr(entry.get("name")) for entry in entries) or "none"
         raise self._error(f"no {kind} {name!r}; there is: {known}")
+
+    def _refuse_wrong_types(self, *entries: dict[str, Any]) -> None:
+        for entry in entries:
+            for field in entry.keys() & _TYPES:
+                kind, value = _TYPES[field], entry[field]
+                if value is not None and not isinstance(value, kind):
+                    raise self._error(f"{field} must be a {kind.__name__}, is a {type(value).__name__}")
 
     def _bytes(self, entry: dict[str, Any], field: str) -> bytes:
         """A value given as data or as a file; data wins. Relative files are beside the kubeconfig."""

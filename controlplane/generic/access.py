@@ -17,9 +17,11 @@ from controlplane.apiserver.authorization.masters import ListedMastersAuthorizer
 from controlplane.apiserver.authorization.public_info import PublicInfoAuthorizer
 from controlplane.apiserver.options import MODES, RBAC
 from controlplane.base.values import dataclass
+from controlplane.client.errors import KubeconfigError
 from controlplane.controllers.descriptor import DISCOVERY_RULES
 from controlplane.generic.config import SOURCES, CompletedConfig
 from controlplane.generic.controllers import controller_rules, served_resources, service_account
+from controlplane.generic.starting import given_by
 from controlplane.plugins.authorization.bootstrap.policy import Policy
 from controlplane.plugins.authorization.bootstrap.selection import bootstrap_policy
 from controlplane.plugins.authorization.configuration.chain import (
@@ -55,19 +57,21 @@ def read_access(config: CompletedConfig) -> ReadAccess:
     """Read the files that say who decides. Blocks.
 
     Raises:
-        ConfigurationError, KubeconfigError: one cannot be used; the message names it.
+        ConfigurationError, StartError: one cannot be used; the message names it.
     """
     if config.authorization_config_file:
         known = [mode for mode in MODES if mode != RBAC or config.serves_roles]
         file = read_authorizers(config.authorization_config_file, known)
-        return ReadAccess(tuple(with_clients(file[0])), file)
+        with given_by("--authorization-config", KubeconfigError):
+            return ReadAccess(tuple(with_clients(file[0])), file)
     authorizers = [
         AuthorizerConfig(
             type=mode, name=mode.lower(), webhook=config.authorization_webhook if mode == WEBHOOK else None
         )
         for mode in config.modes
     ]
-    return ReadAccess(tuple(with_clients(authorizers)), None)
+    with given_by("--authorization-webhook-config-file", KubeconfigError):
+        return ReadAccess(tuple(with_clients(authorizers)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

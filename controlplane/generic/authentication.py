@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,20 +14,21 @@ from controlplane.apiserver.authentication.front_proxy import FrontProxyAuthenti
 from controlplane.apiserver.authentication.pool import CAPool
 from controlplane.apiserver.authentication.serviceaccounts.authenticator import ServiceAccountTokens
 from controlplane.apiserver.authentication.serviceaccounts.issuer import TokenIssuer
-from controlplane.apiserver.authentication.serviceaccounts.keys import read_keys
+from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError, read_keys
 from controlplane.apiserver.authentication.serviceaccounts.legacy import MarkUsed
 from controlplane.apiserver.authentication.serviceaccounts.objects import LiveObjects
-from controlplane.apiserver.authentication.token_file import TokenFileAuthenticator
+from controlplane.apiserver.authentication.token_file import TokenFileAuthenticator, TokenFileError
 from controlplane.apiserver.authentication.tokens import ForOwnAudiences, TokenUnion
 from controlplane.apiserver.authentication.union import UnionAuthenticator
 from controlplane.apiserver.authentication.x509 import X509Authenticator
-from controlplane.base.tls.context import TLSFilesError
+from controlplane.base.tls.context import TLSFilesError, check_pair
 from controlplane.base.tls.pki import ADMIN_GROUP, ADMIN_USER
 from controlplane.base.values import dataclass
 from controlplane.controllers.keys import ClientTrust, ControllerKeys
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.credentials import Credentials, prepare_credentials, serves_accounts, serving_ca_pem
 from controlplane.generic.remote_tokens import RemoteConfiguration, RemoteTokens, read_remote_configuration
+from controlplane.generic.starting import given_by
 from controlplane.storage.api import Storage
 
 __all__ = ["Identities", "build_authenticator", "build_tokens", "read_identities"]
@@ -72,8 +72,7 @@ def read_identities(config: CompletedConfig) -> Identities:
     """Make or read keys and certificates. Reads files: it blocks.
 
     Raises:
-        PKIError, TLSFilesError, TokenFileError, KeyFileError, ConfigurationError, KubeconfigError: a file cannot be
-            used; the message names it.
+        StartError, PKIError, TLSFilesError, ConfigurationError: a file cannot be used; the message names it.
     """
     credentials = prepare_credentials(config)
     _try_proxy_certificate(config)
@@ -100,7 +99,8 @@ def read_identities(config: CompletedConfig) -> Identities:
 
 def _static_tokens(config: CompletedConfig, credentials: Credentials) -> TokenFileAuthenticator:
     file = config.token_auth_file
-    tokens = TokenFileAuthenticator.read(Path(file)) if file else TokenFileAuthenticator()
+    with given_by("--token-auth-file", TokenFileError):
+        tokens = TokenFileAuthenticator.read(Path(file)) if file else TokenFileAuthenticator()
     if credentials.admin_token:
         tokens.add(credentials.admin_token, UserInfo(name=ADMIN_USER, groups=(ADMIN_GROUP,)))
     return tokens
@@ -138,10 +138,8 @@ def _try_proxy_certificate(config: CompletedConfig) -> None:
     """What is shown to other API servers is read anew for each of them; that it can be read is seen at the start."""
     cert_file, key_file = config.aggregation.proxy_cert_file, config.aggregation.proxy_key_file
     if cert_file:
-        try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(cert_file, key_file)
-        except (OSError, ssl.SSLError) as error:
-            raise TLSFilesError(f"--proxy-client-cert-file {cert_file}, --proxy-client-key-file: {error}") from error
+        with given_by("--proxy-client-cert-file, --proxy-client-key-file", TLSFilesError):
+            check_pair(cert_file, key_file)
 
 
 def _pool(flag: str, *files: str, whole: bool) -> CAPool:
@@ -158,7 +156,8 @@ def _issuer(config: CompletedConfig, credentials: Credentials) -> TokenIssuer:
         lambda: read_keys(signing_file=signing_file, key_files=accounts.key_files), issuer=accounts.issuers[0]
     )
     if own is None and serves_accounts(config):
-        issuer.load()
+        with given_by("--service-account-signing-key-file, --service-account-key-file", KeyFileError):
+            issuer.load()
     return issuer
 
 

@@ -21,10 +21,11 @@ from controlplane.apiserver.authentication.serviceaccounts.issuer import TokenIs
 from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError, read_keys
 from controlplane.base import logs
 from controlplane.base.clock import Clock, SystemClock
+from controlplane.base.tls.context import TLSFilesError, check_pair, read_pool
 from controlplane.client.api import APIClient
 from controlplane.client.config import ClientConfig
 from controlplane.client.discovery import discover
-from controlplane.client.errors import ClientError
+from controlplane.client.errors import ClientError, KubeconfigError
 from controlplane.client.http import HTTPClient
 from controlplane.client.kubeconfig import load_kubeconfig
 from controlplane.client.resources import ResourceClient
@@ -32,6 +33,7 @@ from controlplane.client.token import AccountToken
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.controllers.keys import ControllerKeys
 from controlplane.generic.manager_options import ElectionOptions, ManagerOptions, SigningOptions
+from controlplane.generic.starting import StartError, given_by
 from controlplane.reconcile.informers import InformerSet
 from controlplane.reconcile.leader import LeaderElector
 from controlplane.reconcile.manager import Manager
@@ -60,10 +62,13 @@ async def controller_manager(options: ManagerOptions, *, clock: Clock | None = N
     try:
         config = await asyncio.to_thread(load_kubeconfig, Path(options.kubeconfig), context=options.context)
         keys = await asyncio.to_thread(_keys, options.signing)
-    except (ClientError, KeyFileError, OSError) as error:
+    except (ClientError, StartError) as error:
         raise ManagerFailed(str(error)) from error
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(_client(config, "shared-informers", clock))
+        try:
+            client = await stack.enter_async_context(_client(config, "shared-informers", clock))
+        except KubeconfigError as error:
+            raise ManagerFailed(f"--kubeconfig: {error}") from error
         served = await _served(client, clock)
         descriptors = _selected(options, served, keys)
         clients: dict[str, APIClient] = {}
@@ -148,22 +153,25 @@ def _keys(signing: SigningOptions) -> ControllerKeys:
     """Reads the files: blocks.
 
     Raises:
-        OSError, KeyFileError: one cannot be used.
+        StartError: one cannot be used.
     """
     authority = legacy_token = None
     if signing.cluster_cert_file:
         pair = (Path(signing.cluster_cert_file), Path(signing.cluster_key_file))
-        for file in pair:
-            file.read_bytes()  # what is not there is said at once
+        with given_by("--cluster-signing-cert-file, --cluster-signing-key-file", TLSFilesError):
+            check_pair(signing.cluster_cert_file, signing.cluster_key_file)
         authority = lambda: (pair[0].read_bytes(), pair[1].read_bytes())  # noqa: E731
     if signing.account_key_file:
         issuer = TokenIssuer(
             lambda: read_keys(signing_file=signing.account_key_file, key_files=()), issuer=DEFAULT_ISSUER
         )
-        issuer.load()
+        with given_by("--service-account-private-key-file", KeyFileError):
+            issuer.load()
         legacy_token = issuer.give_legacy
+    with given_by("--root-ca-file", TLSFilesError):
+        root_ca_pem = read_pool(signing.root_ca_file) if signing.root_ca_file else b""
     return ControllerKeys(
-        root_ca_pem=Path(signing.root_ca_file).read_bytes() if signing.root_ca_file else b"",
+        root_ca_pem=root_ca_pem,
         authority=authority,
         legacy_token=legacy_token,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ssl
 
 from controlplane.base.tls.admin_token import ensure_admin_token
-from controlplane.base.tls.context import ServerTLS, TLSFiles
+from controlplane.base.tls.context import ServerTLS, TLSFiles, TLSFilesError
 from controlplane.base.tls.kubeconfig import kubeconfig, write_kubeconfig
 from controlplane.base.tls.pki import PKI, FrontProxy, ensure_front_proxy, ensure_pki, serving_names
 from controlplane.base.tls.token_key import TokenKey, ensure_token_key
@@ -71,14 +71,16 @@ def prepare_credentials(config: CompletedConfig) -> Credentials:
     cert_file, key_file = config.cert_file, config.key_file
     if pki is not None and own_serving:
         cert_file, key_file = map(str, pki.serving.files)
-    tls = ServerTLS(
-        TLSFiles(
-            cert_file=cert_file,
-            key_file=key_file,
-            client_ca_files=(*client_ca_files, *([config.front_proxy_ca_file] if config.front_proxy_ca_file else [])),
-            minimum_version=_VERSIONS[config.tls_min_version],
-        )
+    files = TLSFiles(
+        cert_file=cert_file,
+        key_file=key_file,
+        client_ca_files=(*client_ca_files, *([config.front_proxy_ca_file] if config.front_proxy_ca_file else [])),
+        minimum_version=_VERSIONS[config.tls_min_version],
     )
+    try:
+        tls = ServerTLS(files)
+    except TLSFilesError as error:
+        raise TLSFilesError(_with_flags(error, config)) from error
     token_key = None
     if config.service_accounts.makes_key and serves_accounts(config):
         token_key = ensure_token_key(config.cert_dir)
@@ -91,6 +93,18 @@ def prepare_credentials(config: CompletedConfig) -> Credentials:
         front_proxy=front_proxy,
         admin_token=admin_token,
     )
+
+
+def _with_flags(error: TLSFilesError, config: CompletedConfig) -> str:
+    """The message, and by which flags its files were given, those that were."""
+    given = (
+        ("--tls-cert-file", config.cert_file),
+        ("--tls-private-key-file", config.key_file),
+        ("--client-ca-file", config.client_ca_file),
+        ("--requestheader-client-ca-file", config.front_proxy_ca_file),
+    )
+    flags = ", ".join(flag for flag, file in given if file and file in error.files)
+    return f"{flags}: {error}" if flags else str(error)
 
 
 def serves_accounts(config: CompletedConfig) -> bool:

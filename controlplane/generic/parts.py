@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
-from controlplane.apiserver.authentication.serviceaccounts.keys import KeyFileError
-from controlplane.apiserver.authentication.token_file import TokenFileError
 from controlplane.apiserver.server.listen import PortUnavailable, bind
 from controlplane.base.tls.context import TLSFilesError
 from controlplane.base.tls.kubeconfig import KubeconfigError
@@ -24,6 +22,7 @@ from controlplane.generic.authentication import Identities, read_identities
 from controlplane.generic.config import CompletedConfig
 from controlplane.generic.credentials import KeysDiffer, check_fingerprints
 from controlplane.generic.encryption import open_encryption
+from controlplane.generic.starting import StartError, given_by
 from controlplane.plugins.admission.api import PluginConfigurationError
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.errors import StorageError
@@ -34,24 +33,17 @@ from controlplane.storage.transform import IDENTITY
 if TYPE_CHECKING:
     from controlplane.storage.encryption.encryption import Encryption
 
-__all__ = ["Parts", "StartError", "open_parts"]
+__all__ = ["Parts", "open_parts"]
 
 _FOR_THE_OPERATOR = (
     PortUnavailable,
     PKIError,
     TLSFilesError,
-    TokenFileError,
-    KeyFileError,
     ConfigurationError,
     KubeconfigError,
     KeysDiffer,
     StorageError,
-    PluginConfigurationError,
 )
-
-
-class StartError(Exception):
-    """The control plane cannot start; the message is one line for the operator: what, which value, what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +92,8 @@ async def _open(config: CompletedConfig, stack: AsyncExitStack) -> Parts:
         raise
     stack.push_async_callback(kv.close)
     identities = await reading
-    admission = await loop.run_in_executor(thread, read_admission_configuration, config.admission_config_file)
+    with given_by("--admission-control-config-file", PluginConfigurationError):
+        admission = await loop.run_in_executor(thread, read_admission_configuration, config.admission_config_file)
     access = await loop.run_in_executor(thread, read_access, config)
     if kv.revision_nowait() is None:
         await check_fingerprints(kv, config, identities.credentials)

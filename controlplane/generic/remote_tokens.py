@@ -18,10 +18,13 @@ from controlplane.apiserver.authentication.jwt.reading import ConfigurationError
 from controlplane.apiserver.authentication.token_cache import CachedTokens
 from controlplane.apiserver.authentication.tokens import ForOwnAudiences
 from controlplane.apiserver.authentication.webhook import TokenWebhook
+from controlplane.base.tls.context import TLSFilesError, read_pool
 from controlplane.base.values import dataclass
 from controlplane.client.config import ClientConfig
+from controlplane.client.errors import KubeconfigError
 from controlplane.client.kubeconfig import load_kubeconfig
 from controlplane.generic.config import CompletedConfig
+from controlplane.generic.starting import given_by
 
 if TYPE_CHECKING:
     from controlplane.apiserver.authentication.jwt.configured import ConfiguredIssuers, ReadConfiguration
@@ -54,7 +57,7 @@ def read_remote_configuration(config: CompletedConfig) -> RemoteConfiguration:
     """Read the files. Blocks.
 
     Raises:
-        ConfigurationError, KubeconfigError: one cannot be used; the message names it.
+        ConfigurationError, StartError: one cannot be used; the message names it.
     """
     file, oidc = None, None
     if config.authentication_config_file:
@@ -68,13 +71,14 @@ def read_remote_configuration(config: CompletedConfig) -> RemoteConfiguration:
     if config.oidc is not None:
         issuer = config.oidc.issuer
         if config.oidc_ca_file:
-            try:
-                authority = Path(config.oidc_ca_file).read_text(encoding="ascii", errors="replace")
-            except OSError as error:
-                raise ConfigurationError(f"--oidc-ca-file: {config.oidc_ca_file}: {error.strerror}") from error
+            with given_by("--oidc-ca-file", TLSFilesError):
+                authority = read_pool(config.oidc_ca_file).decode("ascii", errors="replace")
             issuer = replace(issuer, certificate_authority=authority)
         oidc = AuthenticationConfiguration(jwt=(replace(config.oidc, issuer=issuer),))
-    webhook = load_kubeconfig(Path(config.token_webhook.file)) if config.token_webhook is not None else None
+    webhook = None
+    if config.token_webhook is not None:
+        with given_by("--authentication-token-webhook-config-file", KubeconfigError):
+            webhook = load_kubeconfig(Path(config.token_webhook.file))
     return RemoteConfiguration(file=file, oidc=oidc, webhook=webhook)
 
 

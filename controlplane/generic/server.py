@@ -57,8 +57,9 @@ from controlplane.generic.debug import graph_route, storage_report_route
 from controlplane.generic.encryption import add_encryption
 from controlplane.generic.hooks import done, names_of_what_is_done
 from controlplane.generic.identity import identity_of, keeps_lease
-from controlplane.generic.parts import Parts, StartError, open_parts
+from controlplane.generic.parts import Parts, open_parts
 from controlplane.generic.remote_tokens import RemoteTokens
+from controlplane.generic.starting import StartError
 from controlplane.generic.storage_versions import REPORTS_HOOK, ReportsHook, reports_of
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
@@ -85,6 +86,8 @@ async def open_plane(config: CompletedConfig) -> AsyncIterator[ControlPlane]:
             plane = ControlPlane(config, parts)
         except PluginConfigurationError as error:
             raise StartError(f"--admission-control-config-file: {error}") from error
+        except TLSFilesError as error:
+            raise StartError(str(error)) from error
         stack.push_async_callback(plane.webhooks.close)
         stack.push_async_callback(plane.remote_tokens.close)
         stack.push_async_callback(plane.close_access)
@@ -281,7 +284,12 @@ class ControlPlane:
             sources=self._sources,
         )
         discovery = Discovery(self.tables, lambda: self.url.removeprefix("https://"))
-        openapi = self._openapi = OpenAPI(self.tables, product=config.version.release, clock=config.clock)
+        openapi = self._openapi = OpenAPI(
+            self.tables,
+            product=config.version.release,
+            clock=config.clock,
+            aggregated=self.aggregator is not None,
+        )
         store = HealthCheck("etcd", lambda: parts.mirror.not_ready_reason or None, group="etcd")
         return Server(
             ServerConfig(

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 from controlplane.base import logs
 from controlplane.base.clock import Clock
+from controlplane.base.tls.context import TLSFilesError, read_pool
 from controlplane.client.forward.transport import Trust
 
 __all__ = ["NOT_BELIEVED", "SERVER_NAME", "PeerTrust", "remedy_of"]
@@ -34,11 +34,11 @@ class PeerTrust:
     """``current``: what peers must show now.
 
     Raises:
-        OSError: the file cannot be read.
+        TLSFilesError: the file cannot be used.
     """
 
     def __init__(self, ca_file: str) -> None:
-        self._file = Path(ca_file)
+        self._file = ca_file
         self.current = self._read()
 
     async def follow(self, clock: Clock, changed: Callable[[], None]) -> None:
@@ -47,16 +47,19 @@ class PeerTrust:
             await clock.sleep(LOOK_SECONDS)
             try:
                 read = await asyncio.to_thread(self._read)
-            except OSError as error:
-                log.warning("--peer-ca-file cannot be read; what was in it counts on", error=error)
+            except TLSFilesError as error:
+                log.warning("--peer-ca-file cannot be used; what was in it counts on", error=error)
                 continue
             if read != self.current:
                 self.current = read
                 changed()
-                log.info("the authorities of peers have changed", file=str(self._file))
+                log.info("the authorities of peers have changed", file=self._file)
 
     def _read(self) -> Trust:
-        return Trust(server_name=SERVER_NAME, ca_pem=self._file.read_bytes())
+        try:
+            return Trust(server_name=SERVER_NAME, ca_pem=read_pool(self._file))
+        except TLSFilesError as error:
+            raise TLSFilesError(f"--peer-ca-file: {error}") from error
 
 
 _REMEDIES = (

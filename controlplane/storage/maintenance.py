@@ -159,7 +159,7 @@ def restore(backup: Path | str, path: Path | str, *, overwrite: bool = False) ->
 def _existing(path: Path | str) -> Path:
     path = Path(path).absolute()
     if not path.is_file():
-        raise StoreUnusable(f"store {path} does not exist")
+        raise StoreUnusable(f"store {path} {'is no file' if path.exists() else 'does not exist'}")
     path = path.resolve()
     if not recognise(path):
         raise StoreUnusable(f"store {path} is empty")

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 from controlplane.storage.errors import StoreUnusable
+from controlplane.storage.kv.backends import BACKENDS
 from controlplane.storage.maintenance import backup, check, restore
 
 __all__ = ["store_command"]
@@ -37,7 +38,10 @@ def store_command(argv: list[str], *, program: str) -> int:
 
 
 def _path(argument: str) -> str:
-    return argument.removeprefix("sqlite:")
+    scheme, colon, rest = argument.partition(":")
+    if colon and scheme in BACKENDS and scheme != "sqlite":
+        raise StoreUnusable(f"{argument}: only embedded stores are looked after here; write sqlite:PATH")
+    return rest if colon and scheme == "sqlite" else argument
 
 
 def _check(path: str) -> int:

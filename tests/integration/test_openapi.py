@@ -85,10 +85,19 @@ def test_documents_need_a_user_who_may_read_them(tmp_path: Path) -> None:
     run(scenario())
 
 
+def test_the_root_is_answered_as_by_an_aggregator(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running_plane(tmp_path) as plane:
+            async with plane.http.get(plane.running.url + "/openapi/v3", ssl=plane.admin_tls) as response:
+                assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+
+    run(scenario())
+
+
 def test_an_old_hash_leads_to_the_new_document(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running_plane(tmp_path) as plane:
-            _, root = await plane.call("GET", "/openapi/v3")
+            root = json.loads((await plane.call("GET", "/openapi/v3"))[1])
             url = plane.running.url + "/openapi/v3/api/v1?hash=0"
             async with plane.http.get(url, ssl=plane.admin_tls) as response:
                 assert response.status == 200

@@ -5,14 +5,19 @@ Source: the behaviour of kubernetes' admissionregistration.k8s.io/v1 MatchCondit
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.native import array, record, string
 from controlplane.apimachinery.validation.field import FieldError, duplicate, invalid, required, too_many
 from controlplane.apimachinery.validation.names import qualified_name
+from controlplane.base.late import importing
 
-__all__ = ["MATCH_CONDITIONS", "validate_match_conditions"]
+__all__ = ["MATCH_CONDITIONS", "load_expressions", "load_for_conditions", "validate_match_conditions"]
 
 MOST_CONDITIONS = 64
+_EXPRESSIONS = "controlplane.apis.admissionregistration.expressions"
+_ADDRESSES = "controlplane.cel.library.net_url"
 
 MATCH_CONDITIONS = array(
     record(
@@ -28,6 +33,16 @@ MATCH_CONDITIONS = array(
     key=("name",),
     merge_key="name",
 )
+
+
+def load_expressions(_raw: bytes) -> Callable[[], None] | None:
+    """What checks a policy, which has expressions (a strategy's ``load``)."""
+    return importing(_EXPRESSIONS)
+
+
+def load_for_conditions(raw: bytes) -> Callable[[], None] | None:
+    """What checks a webhook configuration, which may have some (a strategy's ``load``)."""
+    return importing(_ADDRESSES, *([_EXPRESSIONS] if b"matchConditions" in raw else []))
 
 
 def validate_match_conditions(conditions: list[Obj], path: str, *, params: bool = False) -> list[FieldError]:

@@ -14,7 +14,7 @@ from controlplane.apimachinery.schema.native import array, pointer, record, stri
 from controlplane.apimachinery.validation.field import FieldError, invalid, not_supported, required
 from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain
-from controlplane.apis.admissionregistration.conditions import MATCH_CONDITIONS
+from controlplane.apis.admissionregistration.conditions import MATCH_CONDITIONS, load_expressions
 from controlplane.apis.admissionregistration.matching import GROUP, default_matching, match_resources
 from controlplane.apis.admissionregistration.policies import (
     FAILURE_POLICY,
@@ -186,6 +186,7 @@ MUTATING_ADMISSION_POLICIES = Resource(
         validate=_validate,
         validate_update=_validate,
         validate_name=name_is_dns_subdomain,
+        load=load_expressions,
         unconditional_update=False,
     ),
 )

@@ -16,7 +16,7 @@ from controlplane.apimachinery.schema.native import array, integer, pointer, rec
 from controlplane.apimachinery.validation.field import FieldError, duplicate, invalid, required
 from controlplane.apimachinery.validation.metadata import validate_object_meta
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain, qualified_name
-from controlplane.apis.admissionregistration.conditions import MATCH_CONDITIONS
+from controlplane.apis.admissionregistration.conditions import MATCH_CONDITIONS, load_expressions
 from controlplane.apis.admissionregistration.matching import GROUP, default_matching, match_resources, validate_one_of
 from controlplane.apis.admissionregistration.policies import (
     FAILURE_POLICY,
@@ -262,6 +262,7 @@ VALIDATING_ADMISSION_POLICIES = Resource(
         validate=_validate,
         validate_update=_validate,
         validate_name=name_is_dns_subdomain,
+        load=load_expressions,
         unconditional_update=False,
         reset_fields=("status",),
     ),

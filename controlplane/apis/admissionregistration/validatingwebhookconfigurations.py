@@ -10,6 +10,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion, Strategy
 from controlplane.apimachinery.schema.native import record
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain
+from controlplane.apis.admissionregistration.conditions import load_for_conditions
 from controlplane.apis.admissionregistration.matching import GROUP
 from controlplane.apis.admissionregistration.webhooks import (
     COLUMNS,
@@ -54,6 +55,7 @@ VALIDATING_WEBHOOK_CONFIGURATIONS = Resource(
         validate=validate_configuration,
         validate_update=validate_configuration_update,
         validate_name=name_is_dns_subdomain,
+        load=load_for_conditions,
         unconditional_update=False,
     ),
 )

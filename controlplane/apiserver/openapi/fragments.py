@@ -6,6 +6,7 @@ Documents are joined from fragments; the join decodes nothing and encodes nothin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
@@ -25,6 +26,7 @@ from controlplane.apiserver.openapi.shared import (
 )
 from controlplane.apiserver.openapi.steps import Steps
 from controlplane.apiserver.registry.table import Served
+from controlplane.base.aside import LONG_BYTES, free
 from controlplane.base.values import dataclass
 
 __all__ = ["Encoder", "Fragment", "discovery_fragment", "resource_fragment", "shared_fragment"]
@@ -62,22 +64,22 @@ class Encoder(Protocol):
 
 def resource_fragment(served: Served, encoder: Encoder) -> Steps[Fragment]:
     """The fragment of a resource."""
-    paths = yield from _paths(resource_operations(served), encoder)
+    operations = resource_operations(served)
+    yield None
+    paths = yield from _paths(operations, encoder)
     definitions: dict[str, bytes] = {}
     resource, gvk, dialect = served.resource, served.gvk, encoder.dialect
     selectable = _selectable(served)
     extensions = {GVK_EXTENSION: gvk_extension([gvk]), **selectable}
     name = kind_name(gvk, native=resource.native)
-    schema = served.version.schema
     others: dict[str, Obj] = {}
     if resource.native:
         schemas = NativeSchemas(gvk.gv, dialect)
-        others[name] = {**schemas.kind(schema), **extensions}
+        others[name] = {**schemas.kind(served.version.schema), **extensions}
         others |= schemas.found
+        yield None
     else:
-        kind = custom_kind(schema, extensions, dialect)
-        encode = encoder.definition if is_published_as_given(schema, dialect) else encoder.custom_definition
-        definitions[name] = yield from encode(name, kind)
+        definitions[name] = yield from _custom_definition(name, served, extensions, encoder)
     if "list" in resource.verbs:
         list_gvk = GVK(gvk.group, gvk.version, resource.list_kind)
         listed = {**_list(name, served, dialect), GVK_EXTENSION: gvk_extension([list_gvk]), **selectable}
@@ -89,6 +91,23 @@ def resource_fragment(served: Served, encoder: Encoder) -> Steps[Fragment]:
             others |= _request_definitions(subresource.request, dialect)
     definitions |= yield from _definitions(others, encoder)
     return Fragment(paths, definitions)
+
+
+def _custom_definition(name: str, served: Served, extensions: Obj, encoder: Encoder) -> Steps[bytes]:
+    schema, as_given = yield partial(_parsed, served, encoder.dialect)
+    encode = encoder.definition if as_given else encoder.custom_definition
+    text = yield from encode(name, custom_kind(schema, extensions, encoder.dialect))
+    if len(text) >= LONG_BYTES:  # so is what it was made from, and to let go of it takes long, too
+        parsed = [schema]
+        del schema
+        free(parsed)
+    return text
+
+
+def _parsed(served: Served, dialect: Dialect) -> tuple[Obj, bool]:
+    """A custom kind's schema, and whether it is published as it was given."""
+    schema = served.version.schema
+    return schema, is_published_as_given(schema, dialect)
 
 
 def _request_definitions(request: Resource, dialect: Dialect) -> dict[str, Obj]:
@@ -108,21 +127,24 @@ def discovery_fragment(key: str, encoder: Encoder) -> Steps[Fragment]:
 
 def shared_fragment(gvs: Iterable[GroupVersion], encoder: Encoder) -> Steps[Fragment]:
     """The definitions that all kinds refer to."""
-    return Fragment({}, (yield from _definitions(shared_definitions(encoder.dialect, gvs), encoder)))
+    shared = shared_definitions(encoder.dialect, gvs)
+    yield None
+    return Fragment({}, (yield from _definitions(shared, encoder)))
 
 
 def _paths(found: Iterable[PathOperations], encoder: Encoder) -> Steps[dict[str, bytes]]:
     paths: dict[str, bytes] = {}
     for operations in sorted(found, key=lambda operations: operations.path):
         paths[operations.path] = encoder.path(operations.path, path_item(operations, encoder.dialect))
-        yield
+        yield None
     return paths
 
 
-def _definitions(schemas: Mapping[str, Obj], encoder: Encoder) -> Steps[dict[str, bytes]]:
+def _definitions(schemas: dict[str, Obj], encoder: Encoder) -> Steps[dict[str, bytes]]:
+    """Encode definitions; ``schemas`` is empty after it, so that they are freed one by one."""
     definitions: dict[str, bytes] = {}
     for name in sorted(schemas):
-        definitions[name] = yield from encoder.definition(name, schemas[name])
+        definitions[name] = yield from encoder.definition(name, schemas.pop(name))
     return definitions
 
 

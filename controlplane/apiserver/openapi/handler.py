@@ -5,7 +5,8 @@ A document asked for by its hash never changes and may be kept; one asked for by
 What builds documents is imported when the first is asked for, in a thread: it would be a tenth of a server's start, and
 many servers are never asked.
 
-Source: kubernetes/kube-openapi ``pkg/handler`` and ``pkg/handler3``; Go's ``http.ServeContent`` for conditions.
+Source: kubernetes/kube-openapi ``pkg/handler`` and ``pkg/handler3``; kubernetes/kube-aggregator
+``pkg/controllers/openapiv3/aggregator``; Go's ``http.ServeContent`` for conditions.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ _ANSWERED = {
     Dialect.V3: "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
 }
 _BEHIND = "the server cannot tell now whether this group version is served, please try again"
+_GUESSED: Final = "text/plain; charset=utf-8"
+"""What ``http.ServeContent`` makes of JSON whose type nobody says."""
 _YEAR_SECONDS = 365 * 24 * 3600
 _VARY: Final = ("Vary", "Accept")
 
@@ -54,6 +57,8 @@ class OpenAPI:
     Args:
         product: the server's version, as documents tell it (``v1.36.0``).
         catch_up: waits until the table is no older than the request, and returns whether it is; None if it always is.
+        aggregated: whether an aggregator answers, which leaves the root's type to be guessed and looks for a document
+            before it asks in what form.
     """
 
     def __init__(
@@ -63,8 +68,11 @@ class OpenAPI:
         product: str,
         clock: Clock,
         catch_up: Callable[[Request], Awaitable[bool]] | None = None,
+        aggregated: bool = False,
     ) -> None:
+        self._aggregated = aggregated
         self._tables, self._product, self._clock, self._catch_up = tables, product, clock, catch_up
+        self._root_type = _GUESSED if aggregated else JSON
         self._publisher: Publisher | None = None
         self._own: Publisher | None = None
         self._asked: set[Encoding] = set()
@@ -79,7 +87,7 @@ class OpenAPI:
     async def root(self, request: Request) -> Response:
         """``/openapi/v3``."""
         await self._current(request)
-        return _answer(request, await (await self._publishing(request)).root(), JSON, [])
+        return _answer(request, await (await self._publishing(request)).root(), self._root_type, [])
 
     async def document(self, request: Request) -> Response:
         """``/openapi/v3/<key>``."""
@@ -88,14 +96,16 @@ class OpenAPI:
         if remote is not None:
             return await remote.handle(request)
         encoding = _encoding(request, Dialect.V3)
-        if encoding is None:
+        if encoding is None and not self._aggregated:
             return Response(406, content_type="", headers=[_VARY])
         current = await self._current(request)
-        document = await (await self._publishing(request)).document(key, encoding)
+        document = await (await self._publishing(request)).document(key, encoding or Encoding.JSON)
         if document is None:
             if not current:
                 raise service_unavailable(_BEHIND, retry_after_seconds=1)
             return Response(404, content_type="", headers=[_VARY])
+        if encoding is None:
+            return Response(406, content_type="", headers=[_VARY])
         media_type = _media_type(encoding, Dialect.V3)
         wanted = request.query.first("hash")
         if not wanted:

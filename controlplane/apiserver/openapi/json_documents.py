@@ -36,7 +36,7 @@ class JSONEncoder:
 
     def definition(self, name: str, schema: Obj) -> Steps[bytes]:
         text = orjson.dumps(schema)
-        yield
+        yield None
         return text
 
     def custom_definition(self, name: str, schema: Obj) -> Steps[bytes]:
@@ -55,7 +55,7 @@ class JSONEncoder:
             if nodes % _NODES_PER_STEP == 0:
                 text += b"".join(pieces)
                 pieces.clear()
-                yield
+                yield None
         text += b"".join(pieces)
         return bytes(text)
 
@@ -112,7 +112,7 @@ def _join_paths(fragments: Sequence[Fragment], pieces: list[bytes]) -> Steps[Non
             pieces.append(value)
             first = False
         if index % _FRAGMENTS_PER_STEP == 0:
-            yield
+            yield None
 
 
 def _join_definitions(fragments: Sequence[Fragment], pieces: list[bytes]) -> Steps[None]:
@@ -120,14 +120,14 @@ def _join_definitions(fragments: Sequence[Fragment], pieces: list[bytes]) -> Ste
     for index, fragment in enumerate(fragments):
         _add_new(found, fragment.definitions)
         if index % _FRAGMENTS_PER_STEP == 0:
-            yield
+            yield None
     first = True
     for index, (name, value) in enumerate(found.items()):
         pieces.append(_entry(name, first=first))
         pieces.append(value)
         first = False
         if index % 1000 == 0:
-            yield
+            yield None
 
 
 def _add_new(found: dict[str, bytes], more: Mapping[str, bytes]) -> None:

@@ -59,7 +59,7 @@ def fill_in_steps(schema: Obj, message: M, fill: _Fill[M], level: Callable[[Obj]
         fill(source if level is None or source is schema else level(source), target, pending)
         nodes += 1
         if nodes % _NODES_PER_STEP == 0:
-            yield
+            yield None
 
 
 def set_common(message: Any, key: str, value: Any) -> bool:

@@ -70,7 +70,7 @@ def make_plan(table: ResourceTable, digests: Digests, product: str, *, with_peer
                 resources.append((digests.of(served), served))
                 planned += 1
                 if planned % _RESOURCES_PER_STEP == 0:
-                    yield
+                    yield None
             digest = combined([builder_digest(), product, key, *(digest for digest, _ in resources)])
             parts[key] = Part(key, digest, gv, tuple(resources))
     for gv, several in peers.items():

@@ -56,8 +56,9 @@ class ProtobufEncoder:
             message = yield from messages_v3.definition_message(name, schema, level)
         else:
             message = yield from messages_v2.definition_message(name, schema, level)
+        yield None
         text = message.SerializeToString()
-        yield
+        yield None
         return text
 
 
@@ -95,7 +96,7 @@ def _lists(fragments: Sequence[Fragment]) -> Steps[tuple[list[bytes], list[bytes
         for name, value in fragment.definitions.items():
             definitions.setdefault(name, value)
         if index % _FRAGMENTS_PER_STEP == 0:
-            yield
+            yield None
     return paths, list(definitions.values())
 
 

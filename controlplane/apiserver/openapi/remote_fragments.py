@@ -56,7 +56,7 @@ def remote_fragments(
         for path, item in swagger.paths.items():
             if path not in paths:
                 encoded_paths[path] = encoder.path(path, _renamed(item, renamed))
-                yield
+                yield None
         paths.update(encoded_paths)
         taken = {**definitions, **taken}
         made.append(Fragment(encoded_paths, definitions))

@@ -1,11 +1,13 @@
 """The metrics page: Prometheus text 0.0.4 or OpenMetrics 1.0, rendered in slices so that no scrape holds the loop.
 
-Source: the two formats' specifications; content types and stability marks as kube-apiserver sends them.
+Source: the two formats' specifications; content types and stability marks as kube-apiserver sends them
+(prometheus/common ``expfmt/encode.go``).
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from math import inf, isinf, isnan
 from time import perf_counter
@@ -20,6 +22,9 @@ SLICE_SECONDS = 0.001
 
 TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+_ESCAPING = re.compile(r"escaping=(allow-utf-8|underscores|dots|values)\b")
+"""How the client would have names written that the format has no room for. There are none here: whatever is asked for
+is what is sent, and without that it is underscores."""
 
 
 class Exposition(NamedTuple):
@@ -48,7 +53,9 @@ async def render(accept: str = "", *, registry: Registry = REGISTRY) -> Expositi
     if openmetrics:
         lines.append("# EOF\n")
     pieces.append("".join(lines).encode())
-    return Exposition(OPENMETRICS_TYPE if openmetrics else TEXT_TYPE, pieces)
+    escaping = _ESCAPING.search(accept)
+    form = OPENMETRICS_TYPE if openmetrics else TEXT_TYPE
+    return Exposition(f"{form}; escaping={escaping[1] if escaping else 'underscores'}", pieces)
 
 
 def _page(registry: Registry, *, openmetrics: bool) -> Iterator[str]:

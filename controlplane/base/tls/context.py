@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from controlplane.base import logs, metrics
+from controlplane.base.tls.authorities import trust_pem
 from controlplane.base.values import dataclass
 
-__all__ = ["ServerTLS", "TLSFiles", "TLSFilesError"]
+__all__ = ["ServerTLS", "TLSFiles", "TLSFilesError", "check_pair", "read_pool"]
 
 log = logs.get(__name__)
 
@@ -29,7 +30,11 @@ ALPN = ("http/1.1",)
 
 
 class TLSFilesError(Exception):
-    """A file cannot be used; the message names it."""
+    """A file cannot be used; the message names it. ``files``: which, where whoever named them is not known here."""
+
+    def __init__(self, message: str, *files: str) -> None:
+        super().__init__(message)
+        self.files = files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,16 +106,30 @@ def _build(files: TLSFiles) -> ssl.SSLContext:
     # Kubernetes' clients do not resume sessions; tickets would cost each handshake and outlive a CA's removal.
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0
-    try:
-        context.load_cert_chain(files.cert_file, files.key_file, password=_no_password)
-    except (OSError, ssl.SSLError, ValueError) as error:
-        raise TLSFilesError(_why(f"{files.cert_file}, {files.key_file}", error)) from error
+    _load_pair(context, files.cert_file, files.key_file)
     if files.client_ca_files:
         context.verify_mode = ssl.CERT_OPTIONAL
         # As Go's pools: whatever is in the file is trusted by itself, an intermediate without its root too.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         load_pool(context, files.client_ca_files)
     return context
+
+
+def check_pair(cert_file: str, key_file: str) -> None:
+    """See that a certificate and its key can be used. Blocks.
+
+    Raises:
+        TLSFilesError.
+    """
+    _load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), cert_file, key_file)
+
+
+def _load_pair(context: ssl.SSLContext, cert_file: str, key_file: str) -> None:
+    try:
+        context.load_cert_chain(cert_file, key_file, password=_no_password)
+    except (OSError, ValueError) as error:
+        pair = cert_file, key_file
+        raise TLSFilesError(_why(", ".join(pair), error), *pair) from error
 
 
 def load_pool(context: ssl.SSLContext, ca_files: Sequence[str]) -> None:
@@ -120,10 +139,21 @@ def load_pool(context: ssl.SSLContext, ca_files: Sequence[str]) -> None:
         TLSFilesError: a file cannot be read or holds no certificate.
     """
     for path in ca_files:
-        try:
-            context.load_verify_locations(cadata=Path(path).read_text(encoding="ascii", errors="replace"))
-        except (OSError, ssl.SSLError, ValueError) as error:
-            raise TLSFilesError(_why(path, error)) from error
+        trust_pem(context, read_pool(path))
+
+
+def read_pool(path: str) -> bytes:
+    """The content of a PEM file, which holds certificates to trust. Blocks.
+
+    Raises:
+        TLSFilesError: it cannot be read or holds no certificate.
+    """
+    try:
+        content = Path(path).read_bytes()
+        trust_pem(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), content)
+    except (OSError, ValueError) as error:
+        raise TLSFilesError(_why(path, error), path) from error
+    return content
 
 
 def _no_password() -> str:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from controlplane.base import logs
 from controlplane.base.clock import Clock
+from controlplane.base.tls.authorities import trust_pem
 from controlplane.client.forward.exchange import Answer, Connection
 from controlplane.client.forward.head import request_head
 from controlplane.client.forward.pool import Pool, Unanswered
@@ -228,8 +229,8 @@ class ForwardTransport:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         elif trust.ca_pem:
             try:
-                context.load_verify_locations(cadata=trust.ca_pem.decode("ascii", errors="replace"))
-            except (ssl.SSLError, ValueError) as error:
+                trust_pem(context, trust.ca_pem)
+            except ValueError as error:
                 raise ValueError(f"unable to load root certificates: {error}") from error
         context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Go's pools: an intermediate is trusted by itself

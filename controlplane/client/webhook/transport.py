@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+from controlplane.base.tls.authorities import trust_pem
 from controlplane.client.request import Response
 from controlplane.client.results import error_of_response
 from controlplane.client.webhook.address import WebhookAddress
@@ -221,8 +222,8 @@ def _make_context(bundle: bytes, credentials: Credentials) -> ssl.SSLContext:
     if bundle:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
-            context.load_verify_locations(cadata=bundle.decode("ascii", errors="replace"))
-        except (ssl.SSLError, ValueError) as error:
+            trust_pem(context, bundle)
+        except ValueError as error:
             raise ValueError(pem_bundle_error(bundle) or f"unable to load root certificates: {error}") from error
     else:
         context = ssl.create_default_context()

@@ -28,10 +28,11 @@ def combined_data(existing: Mapping[str, str], own: ClientTrust, now: float) -> 
         ValueError: what there is cannot be read.
     """
     data: dict[str, str] = {}
-    clients = _bundle([existing.get("client-ca-file", ""), own.client_ca_pem.decode()], now)
+    own_clients, own_proxies = (pem.decode(errors="replace") for pem in (own.client_ca_pem, own.front_proxy_ca_pem))
+    clients = _bundle([existing.get("client-ca-file", ""), own_clients], now)
     if clients:
         data["client-ca-file"] = clients
-    proxies = _bundle([existing.get("requestheader-client-ca-file", ""), own.front_proxy_ca_pem.decode()], now)
+    proxies = _bundle([existing.get("requestheader-client-ca-file", ""), own_proxies], now)
     if not proxies:
         return data
     data["requestheader-client-ca-file"] = proxies

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from controlplane.apimachinery.identity import GVR, Key
 from controlplane.apimachinery.policy_rule import PolicyRule
+from controlplane.base.aside import aside
+from controlplane.base.late import importing
 from controlplane.client.api import APIClient
 from controlplane.client.resources import ResourceClient
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
@@ -20,6 +22,8 @@ ACCOUNT = "validatingadmissionpolicy-status-controller"
 MANAGER = "validatingadmissionpolicy-status"
 POLICIES = GVR("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies")
 WORKERS = 5
+_CHECKING = "controlplane.controllers.policy_type_checking.checking"
+_SCHEMAS = "controlplane.controllers.policy_type_checking.schemas"
 
 
 class PolicyTypeChecking:
@@ -31,7 +35,9 @@ class PolicyTypeChecking:
 
     async def reconcile(self, key: Key) -> None:
         """Check a policy that has changed since it was checked last, and write the outcome into its status."""
-        # compiling expressions is not needed before there is a policy
+        load = importing(_CHECKING, _SCHEMAS)  # compiling expressions is not needed before there is a policy
+        if load is not None:
+            await aside(load)
         from controlplane.controllers.policy_type_checking.checking import expression_warnings
         from controlplane.controllers.policy_type_checking.schemas import Schemas
 

@@ -50,7 +50,7 @@ class RootCA:
 
     def __init__(self, configmaps: ResourceClient, namespaces: Informer, published: Informer, ca_pem: bytes) -> None:
         self._configmaps, self._namespaces, self._published = configmaps, namespaces.store, published.store
-        self._data = {"ca.crt": ca_pem.decode()}
+        self._data = {"ca.crt": ca_pem.decode(errors="replace")}  # comments may be in any encoding
 
     async def reconcile(self, namespace: str) -> None:
         """Make the ConfigMap, or make it right."""

@@ -125,3 +125,23 @@ def test_certificates_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(KubeconfigError, match="cannot be used"):
             bad.ssl_context()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"contexts": {"x": 1}}, "contexts is not a list of mappings"),
+        ({"contexts": ["x"]}, "contexts is not a list of mappings"),
+        ({"clusters": 3}, "clusters is not a list of mappings"),
+        ({"contexts": [{"name": "x", "context": "c"}]}, "context 'x' is not a mapping"),
+        ({"users": [{"name": "u", "user": ["token"]}]}, "user 'u' is not a mapping"),
+        ({"user": {"token": 12}}, "token must be a str, is a int"),
+        ({"user": {"client-key": ["k"]}}, "client-key must be a str, is a list"),
+        ({"user": {"as": "a", "as-groups": "g"}}, "as-groups must be a list, is a str"),
+        ({"cluster": {"server": 1}}, "server must be a str, is a int"),
+        ({"cluster": {"insecure-skip-tls-verify": "no"}}, "insecure-skip-tls-verify must be a bool, is a str"),
+    ],
+)
+def test_what_is_of_another_shape_is_refused(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+    with pytest.raises(KubeconfigError, match=rf"kubeconfig {tmp_path}/kubeconfig: {says}"):
+        load_kubeconfig(written(tmp_path, **change))

@@ -21,6 +21,7 @@ from controlplane.apiserver.authentication.jwt.config import (
     JWTConfig,
     Mapping,
 )
+from controlplane.base.tls.authorities import trust_pem
 
 __all__ = ["validate_configuration", "validate_jwt"]
 
@@ -85,9 +86,8 @@ def _issuer(issuer: Issuer, path: str, disallowed: Collection[str]) -> Iterator[
     yield from _audiences(issuer, path)
     if issuer.certificate_authority:
         try:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            context.load_verify_locations(cadata=issuer.certificate_authority)
-        except (ssl.SSLError, ValueError):
+            trust_pem(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), issuer.certificate_authority.encode())
+        except ValueError:
             why = "data does not contain any valid RSA or ECDSA certificates"
             yield invalid(f"{path}.certificateAuthority", "<omitted>", why)
     if issuer.egress_selector_type:

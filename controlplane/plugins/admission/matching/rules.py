@@ -89,7 +89,9 @@ def candidates(
 ) -> tuple[Candidate, ...]:
     """The rules that may be for an operation: first those for the resource as it is requested (``forms[0]``), then,
     unless ``exact``, those for its other forms."""
-    rules = [rule for rule in rules if _is_for_operation(rule, operation)]
+    rules = [rule for rule in rules if _holds(rule.get("operations"), operation.value)]
+    if not rules:
+        return ()
     found = [_candidate(rule, forms[0]) for rule in rules if forms and _is_for(rule, forms[0].resource, subresource)]
     if not exact:
         found += [
@@ -112,10 +114,6 @@ def first_match(among: Sequence[Candidate], attributes: Attributes) -> Match | N
 
 def _candidate(rule: Obj, form: Match) -> Candidate:
     return Candidate(rule.get("scope") or "*", frozenset(rule.get("resourceNames") or ()), form)
-
-
-def _is_for_operation(rule: Obj, operation: Operation) -> bool:
-    return _holds(rule.get("operations"), operation.value)
 
 
 def _is_for(rule: Obj, resource: GVR, subresource: str) -> bool:

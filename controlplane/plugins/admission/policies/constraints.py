@@ -53,16 +53,19 @@ class Scope(NamedTuple):
 class Constraints:
     """A MatchResources."""
 
-    __slots__ = ("_exact", "_excluded", "_rules", "namespace_selector", "object_selector")
+    __slots__ = ("_everywhere", "_exact", "_excluded", "_rules", "namespace_selector", "object_selector")
 
     def __init__(self, given: Obj) -> None:
         self._rules, self._excluded = given.get("resourceRules") or (), given.get("excludeResourceRules") or ()
         self._exact = given.get("matchPolicy") == "Exact"
         self.namespace_selector = label_selector_of(given.get("namespaceSelector") or {})
         self.object_selector = label_selector_of(given.get("objectSelector") or {})
+        self._everywhere = None if self._rules or self._excluded else Scope(self, None, ())
 
     def at(self, place: Place) -> Scope | None:
         """What is left at one place; None if nothing there can match."""
+        if self._everywhere is not None:
+            return self._everywhere
         operation, forms, subresource = place
         among: tuple[Candidate, ...] | None = None
         if self._rules:

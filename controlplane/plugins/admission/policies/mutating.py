@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from controlplane.apis.admissionregistration.mutatingadmissionpolicies import MUTATING_ADMISSION_POLICIES
 from controlplane.apis.admissionregistration.mutatingadmissionpolicybindings import MUTATING_ADMISSION_POLICY_BINDINGS
 from controlplane.apiserver.admission.api import Attributes, Hooks, Operation
+from controlplane.base.aside import aside
+from controlplane.base.late import importing
 from controlplane.plugins.admission.api import AdmissionPlugin, PluginServices
 from controlplane.plugins.admission.policies.index import Policy, PolicyIndex
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from controlplane.plugins.admission.policies.patches import Mutations
 
 __all__ = ["PLUGIN"]
+
+
+_AT_WORK = "controlplane.plugins.admission.policies.mutation"
 
 
 def _compile(policy: Policy[Mutations]) -> Mutations:
@@ -35,11 +40,16 @@ class _Plugin:
         )
 
     async def mutate(self, attributes: Attributes) -> None:
+        if self._at_work is None and (load := importing(_AT_WORK)) is not None:
+            await aside(load)
+        await self._loaded().mutate(attributes)
+
+    def _loaded(self) -> Mutator:
         if self._at_work is None:
             from controlplane.plugins.admission.policies.mutation import Mutator
 
             self._at_work = Mutator(self._services, self.index)
-        await self._at_work.mutate(attributes)
+        return self._at_work
 
 
 def _build(services: PluginServices) -> Hooks:

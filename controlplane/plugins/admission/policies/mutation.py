@@ -28,6 +28,7 @@ from controlplane.plugins.admission.policies.metrics import observe_mutation
 from controlplane.plugins.admission.policies.parameters import ParameterError, Parameters
 from controlplane.plugins.admission.policies.patches import MutationFailed, Mutations, mutated
 from controlplane.plugins.admission.webhooks.reinvocation import Reinvoking
+from controlplane.storage.cache.slices import Slices
 
 __all__ = ["Mutator"]
 
@@ -82,7 +83,9 @@ class Mutator:
         self._namespaces, self._parameters = Namespaces(services.storage_of), Parameters(services.tables)
 
     async def mutate(self, attributes: Attributes) -> None:
-        relevant = self._index.relevant(attributes.operation, attributes.resource, attributes.subresource)
+        slices = Slices()
+        place = attributes.operation, attributes.resource, attributes.subresource
+        relevant = await self._index.relevant(*place, slices)
         run = _Run(
             attributes,
             Versions(attributes, self._tables),
@@ -92,11 +95,15 @@ class Mutator:
         invocations: list[_Invocation] = []
         for one in relevant:
             invocations += await self._invocations(one, run)
+            if slices.due():
+                await slices.rest()
         if invocations:
             try:
                 namespace = await namespace_of(attributes, self._namespaces)
                 for invocation in invocations:
                     await self._invoke(invocation, namespace, run)
+                    if slices.due():
+                        await slices.rest()
                 await run.versions.give_back()
             finally:
                 run.memory.finish(attributes)

@@ -12,6 +12,8 @@ from controlplane.apis.admissionregistration.validatingadmissionpolicybindings i
     VALIDATING_ADMISSION_POLICY_BINDINGS,
 )
 from controlplane.apiserver.admission.api import ALL_OPERATIONS, Attributes, Hooks
+from controlplane.base.aside import aside
+from controlplane.base.late import importing
 from controlplane.plugins.admission.api import AdmissionPlugin, PluginServices
 from controlplane.plugins.admission.policies.index import Policy, PolicyIndex
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from controlplane.plugins.admission.policies.validation import Validation
 
 __all__ = ["PLUGIN"]
+
+
+_AT_WORK = "controlplane.plugins.admission.policies.validation"
 
 
 def _compile(policy: Policy[Checks]) -> Checks:
@@ -37,11 +42,16 @@ class _Plugin:
         )
 
     async def validate(self, attributes: Attributes) -> None:
+        if self._at_work is None and (load := importing(_AT_WORK)) is not None:
+            await aside(load)
+        await self._loaded().validate(attributes)
+
+    def _loaded(self) -> Validation:
         if self._at_work is None:
             from controlplane.plugins.admission.policies.validation import Validation
 
             self._at_work = Validation(self._services, self.index)
-        await self._at_work.validate(attributes)
+        return self._at_work
 
 
 def _build(services: PluginServices) -> Hooks:

@@ -74,10 +74,11 @@ class Validation:
         self._namespaces, self._parameters = Namespaces(services.storage_of), Parameters(services.tables)
 
     async def validate(self, attributes: Attributes) -> None:
-        relevant = self._index.relevant(attributes.operation, attributes.resource, attributes.subresource)
+        slices = Slices()
+        place = attributes.operation, attributes.resource, attributes.subresource
+        relevant = await self._index.relevant(*place, slices)
         permissions = Permissions(self._authorizer, attributes.user)
         run = _Run(attributes, Versions(attributes, self._tables), permissions)
-        slices = Slices()
         for one in relevant:
             await self._policy(one, run)
             if slices.due():

@@ -8,6 +8,8 @@ from __future__ import annotations
 from controlplane.apiserver.admission.api import Attributes, refused
 from controlplane.apiserver.admission.metrics import CONDITION_EXCLUSIONS
 from controlplane.apiserver.authorization.api import Authorizer
+from controlplane.base.aside import aside
+from controlplane.base.late import importing
 from controlplane.plugins.admission.expressions.requests import admission_request
 from controlplane.plugins.admission.matching.rules import Match, first_match
 from controlplane.plugins.admission.matching.selection import Namespaces, selects_namespace, selects_object
@@ -15,6 +17,13 @@ from controlplane.plugins.admission.matching.versions import Versions
 from controlplane.plugins.admission.webhooks.index import Relevant
 
 __all__ = ["Decider"]
+
+
+_EXPRESSIONS = (
+    "controlplane.apis.admissionregistration.expressions",
+    "controlplane.plugins.admission.expressions.conditions",
+    "controlplane.plugins.admission.expressions.evaluation",
+)
 
 
 class Decider:
@@ -35,10 +44,13 @@ class Decider:
             return None
         if not await selects_namespace(hook.namespace_selector, attributes, self._namespaces):
             return None
-        conditions = hook.conditions
-        if conditions is None:
+        if not hook.conditional:
             return found
-        from controlplane.plugins.admission.expressions.conditions import conditions_hold  # not before there are any
+        load = importing(*_EXPRESSIONS)  # not before there are any
+        if load is not None:
+            await aside(load)
+        conditions = hook.conditions
+        from controlplane.plugins.admission.expressions.conditions import conditions_hold
         from controlplane.plugins.admission.expressions.evaluation import Evaluation, Permissions
 
         new, old = await versions.at(found)

@@ -48,12 +48,15 @@ class Webhook:
         """Where it is."""
         return WebhookAddress.of(self._given.get("clientConfig") or {})
 
+    @property
+    def conditional(self) -> bool:
+        """Whether it has match conditions."""
+        return bool(self._given.get("matchConditions"))
+
     @cached_property
-    def conditions(self) -> Conditions | None:
-        """Its match conditions, None if it has none; compiled when they are first asked for."""
-        given = self._given.get("matchConditions")
-        if not given:
-            return None
+    def conditions(self) -> Conditions:
+        """Its match conditions, if it has any; compiled when they are first asked for."""
+        given = self._given["matchConditions"]
         from controlplane.apis.admissionregistration.expressions import Compiler  # not before there are any
         from controlplane.plugins.admission.expressions.conditions import Conditions
 

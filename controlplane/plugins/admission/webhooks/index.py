@@ -3,7 +3,7 @@ configuration or what is served changes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from controlplane.apimachinery.identity import GVR
@@ -66,7 +66,7 @@ class WebhookIndex:
         found = [Relevant(hook, hook.candidates(operation, forms, subresource)) for hook in self._hooks]
         return [relevant for relevant in found if relevant.among]
 
-    def _configured(self) -> None:
+    def _configured(self, _names: Collection[str]) -> None:
         self._hooks = None
         self._outdate()
 

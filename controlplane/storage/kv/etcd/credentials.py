@@ -13,6 +13,9 @@ from controlplane.storage.kv.etcd.location import Endpoint
 
 __all__ = ["read_credentials"]
 
+FLAGS = ("--etcd-cafile", "--etcd-certfile", "--etcd-keyfile")
+"""By which the files are given."""
+
 
 async def read_credentials(endpoints: Sequence[Endpoint], options: KVOptions) -> ssl.SSLContext | None:
     """What to connect with; None if no endpoint is ``https://``.
@@ -34,33 +37,33 @@ async def read_credentials(endpoints: Sequence[Endpoint], options: KVOptions) ->
 
 
 def _context(options: KVOptions) -> ssl.SSLContext:
-    for name in (options.ca_file, options.cert_file, options.key_file):
+    for flag, name in zip(FLAGS, (options.ca_file, options.cert_file, options.key_file), strict=True):
         if name:
-            _check(name)
+            _check(flag, name)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["h2"])
-    named = options.ca_file
+    named = f"{FLAGS[0]}: {options.ca_file}"
     try:
-        if named:
-            context.load_verify_locations(named)
+        if options.ca_file:
+            context.load_verify_locations(options.ca_file)
         else:
             context.load_default_certs()
-        named = options.cert_file
-        if named:
-            context.load_cert_chain(named, options.key_file, password=_no_password)
+        named = f"{FLAGS[1]}, {FLAGS[2]}: {options.cert_file}"
+        if options.cert_file:
+            context.load_cert_chain(options.cert_file, options.key_file, password=_no_password)
     except (ssl.SSLError, ValueError) as error:
         raise StoreUnusable(f"etcd: {named}: {error}") from error
     return context
 
 
-def _check(name: str) -> None:
+def _check(flag: str, name: str) -> None:
     try:
         content = Path(name).read_bytes()
     except OSError as error:
-        raise StoreUnusable(f"etcd: {name}: {error.strerror}") from error
+        raise StoreUnusable(f"etcd: {flag}: {name}: {error.strerror}") from error
     if b"-----BEGIN " not in content:
-        raise StoreUnusable(f"etcd: {name}: no PEM in it")
+        raise StoreUnusable(f"etcd: {flag}: {name}: no PEM in it")
 
 
 def _no_password() -> str:

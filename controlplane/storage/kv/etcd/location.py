@@ -42,8 +42,8 @@ def parse_location(location: str) -> tuple[Endpoint, ...]:
 
 
 def _parse(text: str) -> Endpoint:
-    url = urlsplit(text if "://" in text else f"http://{text}")
     try:
+        url = urlsplit(text if "://" in text else f"http://{text}")
         port = DEFAULT_PORT if url.port is None else url.port
     except ValueError as error:
         raise StoreUnusable(f"etcd: endpoint {text!r}: {error}") from error

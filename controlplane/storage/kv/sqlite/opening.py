@@ -69,14 +69,16 @@ def resolve(location: str) -> Path:
         path = Path(os.path.realpath(path))
         if not path.parent.exists():
             path.parent.mkdir(mode=0o700)
-    except FileNotFoundError as error:
-        raise StoreUnusable(
-            f"store {path}: directory {path.parent.parent} does not exist; create it or name another file"
-        ) from error
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and not path.parent.parent.exists():
+            raise StoreUnusable(
+                f"store {path}: directory {path.parent.parent} does not exist; create it or name another file"
+            ) from error
         raise StoreUnusable(
             f"store {path}: cannot create directory {path.parent}: {error.strerror}; name one that may be written"
         ) from error
+    if not path.parent.is_dir():
+        raise StoreUnusable(f"store {path}: {path.parent} is not a directory; name a file in one")
     if path.is_dir():
         raise StoreUnusable(f"store {path} is a directory; name a file")
     return path

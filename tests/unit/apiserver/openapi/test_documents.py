@@ -33,7 +33,7 @@ def document(key: str) -> Any:
 
 def test_the_root_names_the_document_of_each_version_group_and_root() -> None:
     groups = {f"apis/{resource.group}" if resource.group else "api": resource.versions for resource in RESOURCES}
-    versions = {f"{group}/{version.name}" for group, served in groups.items() for version in served}
+    versions = {f"{group}/{one.name}" for group, several in groups.items() for one in several if one.served}
     assert list(ROOT) == sorted({"apis", "version", *groups, *versions})
 
 

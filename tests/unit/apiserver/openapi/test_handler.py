@@ -184,3 +184,17 @@ def test_a_description_of_a_native_kind_counts() -> None:
     changed = replace(CONFIGMAPS, versions=(replace(version, schema={**version.schema, "description": "Other."}),))
     before, after = (get_json("/openapi/v3", resource)["paths"] for resource in (CONFIGMAPS, changed))
     assert before["api/v1"] != after["api/v1"]
+
+
+def test_an_aggregator_says_no_type_of_its_root_and_looks_for_a_document_first() -> None:
+    async def scenario() -> None:
+        async with serving() as (tables, _, _):
+            openapi = OpenAPI(tables, product=PRODUCT, clock=FakeClock(), aggregated=True)
+            root = await get(openapi, "/openapi/v3", {"Accept": "text/html"})
+            assert (root.status, root.content_type) == (200, "text/plain; charset=utf-8")
+            assert "apis" in json.loads(root.content())["paths"]
+            unread = {"Accept": "text/html"}
+            assert (await get(openapi, "/openapi/v3/apis/none.example.com/v1", unread)).status == 404
+            assert (await get(openapi, "/openapi/v3/apis", unread)).status == 406
+
+    run(scenario())

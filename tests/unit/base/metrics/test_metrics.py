@@ -73,6 +73,20 @@ def test_the_openmetrics_page_reads_back(registry: metrics.Registry) -> None:
     assert text.endswith("# EOF\n")
 
 
+@pytest.mark.parametrize(
+    ("accept", "content_type"),
+    [
+        ("", "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"),
+        ("application/json", "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"),
+        ("text/plain; escaping=allow-utf-8", "text/plain; version=0.0.4; charset=utf-8; escaping=allow-utf-8"),
+        ("text/plain; escaping=none", "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"),
+        (OPENMETRICS, "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores"),
+    ],
+)
+def test_the_type_says_how_names_are_escaped(registry: metrics.Registry, accept: str, content_type: str) -> None:
+    assert page(registry, accept)[0] == content_type
+
+
 def test_a_name_is_declared_once(registry: metrics.Registry) -> None:
     with pytest.raises(ValueError, match="metric depth is declared twice"):
         metrics.gauge("depth", "Again.", registry=registry)

@@ -164,7 +164,7 @@ def test_a_pair_may_be_replaced_one_file_after_the_other(files: TLSFiles, tmp_pa
     [
         ("serving.crt", b"garbage", "serving.key: not a PEM certificate or key"),
         ("serving.key", certs.serving("localhost").key_pem, "serving.key: the certificate does not belong to the key"),
-        ("clients.crt", b"garbage", "clients.crt: not a PEM certificate or key"),
+        ("clients.crt", b"garbage", "clients.crt: holds no PEM certificate"),
         ("clients.crt", b"", "clients.crt: "),
     ],
 )
