@@ -180,6 +180,10 @@ class Request:
             self._query = Query.parse(self.query_string)
         return self._query
 
+    def body_nowait(self) -> bytes | None:
+        """The whole body, if it has been read or came with the request."""
+        return self._body
+
     async def body(self) -> bytes:
         """The whole body; may be called again.
 

@@ -38,9 +38,9 @@ class RequestInfoError(ValueError):
 
 @dataclass(slots=True, kw_only=True)
 class RequestInfo:
-    """The reading of one request, shared by all requests alike: not to be changed. For a non-resource request only
-    ``path`` and ``verb`` (the lower-case method) say anything. ``name`` may come from the field selector
-    ``metadata.name=…`` of a list or watch."""
+    """The reading of one request, shared by all requests alike: not to be changed but for ``counted``. For a
+    non-resource request only ``path`` and ``verb`` (the lower-case method) say anything. ``name`` may come from the
+    field selector ``metadata.name=…`` of a list or watch."""
 
     is_resource: bool
     path: str
@@ -57,6 +57,8 @@ class RequestInfo:
     label_selector: str = ""
     long_running: bool = False
     """Whether the request may outlive the request timeout (it is then only counted for the drain)."""
+    counted: object = None
+    """Where the filter that counts requests found the last of these to be counted; its own."""
 
 
 def parse_request_info(method: str, path: str, query_string: str = "") -> RequestInfo:

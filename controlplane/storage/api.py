@@ -169,6 +169,9 @@ class Storage(Protocol):
             KeyNotFound. FutureRevision: ``fresh.revision`` did not come within 3 s.
         """
 
+    def revision_nowait(self, key: Key) -> int:
+        """The revision at which memory has an object, however old that is; 0: it knows of none."""
+
     async def list(
         self,
         namespace: str | None,

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.patch.structured.beside import Beside
 from controlplane.apimachinery.patch.structured.check import check_type
 from controlplane.apimachinery.patch.structured.compare import compare
 from controlplane.apimachinery.patch.structured.elements import escape_html
@@ -78,7 +79,7 @@ class FieldManager:
         blank: the object that a create begins with: what it has, nobody has set. It has metadata, and is not changed.
     """
 
-    __slots__ = ("_blank", "_now", "_subresource", "_updater", "_version")
+    __slots__ = ("_blank", "_creations", "_now", "_subresource", "_updater", "_version")
 
     def __init__(
         self,
@@ -93,6 +94,7 @@ class FieldManager:
     ) -> None:
         self._updater = Updater(types=types, convert=convert, reset=reset, unowned=_UNOWNED)
         self._version, self._subresource, self._now, self._blank = api_version, subresource, now, blank
+        self._creations: Beside | None = None  # a large type is made when it is first needed
 
     def load(self) -> None:
         """Make the type of the objects that come and go here, which for a large schema takes milliseconds."""
@@ -147,8 +149,11 @@ class FieldManager:
 
     def _create(self, new: Obj, name: str) -> None:
         """``update`` of an object that is created and has no managed fields: there is one owner, of all of it."""
+        creations = self._creations
+        if creations is None:
+            creations = self._creations = self._updater.creations(self._blank, self._version)
         try:
-            owned = self._updater.created(self._blank, new, self._version)
+            owned = creations.fields_of(new)
         except ValueError:
             return
         if owned:

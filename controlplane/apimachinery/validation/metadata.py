@@ -58,6 +58,9 @@ _CONTROLLERS_REPORTED = 10
 """Each such error shows all owners."""
 _ABSENT_AS = {"name": "", "namespace": "", "uid": ""}
 
+_SIMPLE = frozenset({"creationTimestamp", "labels", "managedFields", "name", "namespace", "uid"})
+"""The metadata of most new objects: all else that is looked at is not there."""
+
 ValidateName = Callable[[str, bool], Sequence[str]]
 
 
@@ -68,6 +71,8 @@ def validate_object_meta(
 
     ``validate_name`` takes a name and whether it is a generateName prefix, and returns what is wrong with it.
     """
+    if namespaced and _SIMPLE.issuperset(meta) and _is_named(meta, validate_name):
+        return _validate_simple(meta, path)
     errors: list[FieldError] = []
     if (generate_name := meta.get("generateName")) and (problems := validate_name(generate_name, True)):
         errors += [invalid(f"{path}.generateName", generate_name, p) for p in problems]
@@ -97,6 +102,20 @@ def validate_object_meta(
     if native and finalizers:
         errors += _native_finalizers(finalizers, f"{path}.finalizers")
     return errors
+
+
+def _is_named(meta: Obj, validate_name: ValidateName) -> bool:
+    """Whether metadata have a good name and namespace."""
+    name: str = meta.get("name") or ""
+    namespace: str = meta.get("namespace") or ""
+    return bool(name and namespace) and not validate_name(name, False) and not name_is_dns_label(namespace, False)
+
+
+def _validate_simple(meta: Obj, path: str) -> list[FieldError]:
+    """Check what else there is where all of it is ``_SIMPLE``."""
+    labels, managed = meta.get("labels"), meta.get("managedFields")
+    errors = validate_labels(labels, f"{path}.labels") if labels else []
+    return errors + validate_managed_fields(managed, f"{path}.managedFields") if managed else errors
 
 
 def validate_object_meta_update(

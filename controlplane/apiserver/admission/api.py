@@ -96,13 +96,16 @@ class Hooks:
 
     ``wants``: whether it has anything to do with an operation on a resource and subresource now (None: with all). The
     answer is kept until the plugin says that it may have changed (``Chain.outdate``), so that a plugin without anything
-    configured costs nothing. ``close``: stop what it has begun.
+    configured costs nothing. ``passes``: whether the mutate hook would accept an operation on whatever object as it is,
+    by what is known without waiting; takes the request's namespace (``""``: it has none). It is asked before the hook,
+    which if so needs not be called; only where no other hook mutates. ``close``: stop what it has begun.
     """
 
     operations: frozenset[Operation]
     mutate: Hook | None = None
     validate: Hook | None = None
     wants: Callable[[Operation, GVR, str], bool] | None = None
+    passes: Callable[[Operation, str], bool] | None = None
     close: Callable[[], None] | None = None
 
 

@@ -9,7 +9,7 @@ review names others. What knows nothing of audiences knows tokens for the API se
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from controlplane.apimachinery.user import AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, UserInfo
 from controlplane.client.request import Request
@@ -19,6 +19,7 @@ __all__ = [
     "Audiences",
     "Authenticator",
     "BadCredentials",
+    "KnowsAtOnce",
     "TokenAuthenticator",
     "TokenIdentity",
     "authenticated",
@@ -59,6 +60,14 @@ class Authenticator(Protocol):
         Raises:
             APIError: 401, the credentials are bad.
         """
+
+
+@runtime_checkable
+class KnowsAtOnce(Protocol):
+    """An authenticator that need not wait for whom it has seen before."""
+
+    def known(self, request: Request) -> UserInfo | None:
+        """Whom ``authenticate`` would find; None: it must be asked."""
 
 
 class TokenAuthenticator(Protocol):

@@ -56,6 +56,20 @@ class Leaves(Generic[T]):
             self._pool = pool
             self._known = {}
 
+    def known(self, request: Request, *, observe: Callable[[float], None]) -> Leaf[T] | None:
+        """As ``of``, if the certificate has been judged, means something and is valid; else None, and nothing has been
+        done."""
+        peer = request.peer
+        der = peer.der() if peer is not None else None
+        known = self._known.get(der) if der is not None else None
+        if known is None or known.meaning is None:
+            return None
+        now = self._now()
+        if not known.not_before <= now <= known.not_after:
+            return None
+        observe(known.not_after - now)
+        return known
+
     async def of(self, request: Request, *, observe: Callable[[float], None] | None = None) -> Leaf[T] | None:
         """The certificate of the request's connection; None: it has none. ``observe`` is told how many seconds it has
         left.

@@ -8,11 +8,11 @@ Source: the order and the rule of kubernetes/apiserver ``pkg/authentication/auth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.authentication.api import Authenticator, authenticated
+from controlplane.apiserver.authentication.api import Authenticator, KnowsAtOnce, authenticated
 from controlplane.client.request import Request
 
 __all__ = ["UnionAuthenticator"]
@@ -25,10 +25,19 @@ class UnionAuthenticator:
     The user is a member of ``system:authenticated``, whatever the authenticator says, unless it is anonymous.
     """
 
-    __slots__ = ("_anonymous", "_authenticators")
+    __slots__ = ("_anonymous", "_authenticators", "_first")
 
     def __init__(self, authenticators: Sequence[Authenticator], anonymous: Authenticator | None = None) -> None:
         self._authenticators, self._anonymous = tuple(authenticators), anonymous
+        self._first: Callable[[Request], UserInfo | None] = _nobody
+        for first in self._authenticators[:1]:
+            if isinstance(first, KnowsAtOnce):
+                self._first = first.known
+
+    def known(self, request: Request) -> UserInfo | None:
+        """See ``KnowsAtOnce``: whom the first of them knows."""
+        user = self._first(request)
+        return authenticated(user) if user is not None else None
 
     async def authenticate(self, request: Request) -> UserInfo | None:
         """The user; None: no credentials and no anonymous access (401, as for bad ones).
@@ -48,3 +57,7 @@ class UnionAuthenticator:
         if refused is not None:
             raise refused
         return await self._anonymous.authenticate(request) if self._anonymous is not None else None
+
+
+def _nobody(_: Request) -> UserInfo | None:
+    return None

@@ -37,6 +37,11 @@ class X509Authenticator:
         under the old one."""
         self._leaves.set_pool(pool)
 
+    def known(self, request: Request) -> UserInfo | None:
+        """See ``KnowsAtOnce``."""
+        leaf = self._leaves.known(request, observe=self._observe)
+        return leaf.meaning if leaf is not None else None
+
     async def authenticate(self, request: Request) -> UserInfo | None:
         """The user; None: no certificate, or one without a common name.
 

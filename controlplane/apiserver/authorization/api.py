@@ -8,12 +8,12 @@ Source: kubernetes/apiserver ``pkg/authorization/authorizer``.
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from controlplane.apimachinery.user import UserInfo
 from controlplane.client.request_info import RequestInfo
 
-__all__ = ["Attributes", "Authorizer", "Decision", "DeniedByFailure", "attributes_of"]
+__all__ = ["AllowsAll", "Attributes", "Authorizer", "Decision", "DeniedByFailure", "attributes_of"]
 
 
 class Decision(Enum):
@@ -69,6 +69,14 @@ def attributes_of(user: UserInfo, info: RequestInfo) -> Attributes:
             info.label_selector,
         ),
     )
+
+
+@runtime_checkable
+class AllowsAll(Protocol):
+    """An authorizer that knows of some users that they may do everything."""
+
+    def allows_all(self, user: UserInfo) -> bool:
+        """Whether ``authorize`` would allow this user whatever is asked; False: it must be asked."""
 
 
 class Authorizer(Protocol):

@@ -17,6 +17,10 @@ class MastersAuthorizer:
 
     __slots__ = ()
 
+    def allows_all(self, user: UserInfo) -> bool:
+        """See ``AllowsAll``."""
+        return MASTERS_GROUP in user.groups
+
     async def authorize(self, attributes: Attributes) -> tuple[Decision, str]:
         return _ALLOW if MASTERS_GROUP in attributes.user.groups else _NO_OPINION
 

@@ -5,10 +5,10 @@ Source: kubernetes/apiserver ``pkg/authorization/union``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.authorization.api import Attributes, Authorizer, Decision, DeniedByFailure
+from controlplane.apiserver.authorization.api import AllowsAll, Attributes, Authorizer, Decision, DeniedByFailure
 from controlplane.apiserver.authorization.metrics import DECISIONS
 from controlplane.apiserver.authorization.rules import RuleResolver, Rules, joined
 from controlplane.base import logs
@@ -28,7 +28,7 @@ class UnionAuthorizer:
     counted, by name.
     """
 
-    __slots__ = ("_authorizers",)
+    __slots__ = ("_authorizers", "_first")
 
     def __init__(self, authorizers: Sequence[tuple[str, Authorizer]], types: Mapping[str, str] | None = None) -> None:
         """Raises ValueError: a name is empty or used twice."""
@@ -37,6 +37,14 @@ class UnionAuthorizer:
             raise ValueError(f"authorizers must have names of their own: {names}")
         counters = {name: _counters(type_, name) for name, type_ in (types or {}).items()}
         self._authorizers = tuple((name, authorizer, counters.get(name)) for name, authorizer in authorizers)
+        self._first: Callable[[UserInfo], bool] = _nobody
+        for _, first, counted in self._authorizers[:1]:
+            if isinstance(first, AllowsAll) and counted is None:
+                self._first = first.allows_all
+
+    def allows_all(self, user: UserInfo) -> bool:
+        """See ``AllowsAll``: by the first of them, if its decisions are not counted."""
+        return self._first(user)
 
     async def authorize(self, attributes: Attributes) -> tuple[Decision, str]:
         reasons: list[str] = []
@@ -66,6 +74,10 @@ class UnionAuthorizer:
         """See ``RuleResolver``: the rules of all that work by rules."""
         resolvers = [authorizer for _, authorizer, _ in self._authorizers if isinstance(authorizer, RuleResolver)]
         return joined([await resolver.rules_for(user, namespace) for resolver in resolvers])
+
+
+def _nobody(_: UserInfo) -> bool:
+    return False
 
 
 def _counters(type_: str, name: str) -> dict[Decision, CounterChild]:

@@ -41,7 +41,7 @@ class Admission:
         """Run the mutating phase on a new object, and then the guard of its kind. If the phase leaves unusable managed
         fields, those from before are put back, with a warning."""
         services, target = self._services, self._target
-        if services.admission.mutates(operation, *self._place):
+        if not services.admission.accepts(operation, *self._place, target.namespace):
             before = obj["metadata"].get("managedFields")
             await services.admission.mutate(self._attributes(operation, obj, old))
             after = metadata(obj).get("managedFields")

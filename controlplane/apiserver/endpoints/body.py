@@ -90,10 +90,12 @@ async def read_body(request: Request) -> bytes:
     Raises:
         APIError: 413.
     """
-    try:
-        raw = await request.body()
-    except BodyTooLarge as error:
-        raise request_entity_too_large(str(error)) from error
+    raw = request.body_nowait()
+    if raw is None:
+        try:
+            raw = await request.body()
+        except BodyTooLarge as error:
+            raise request_entity_too_large(str(error)) from error
     note_size(len(raw))
     return raw
 

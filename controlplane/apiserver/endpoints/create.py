@@ -6,7 +6,14 @@ import asyncio
 
 from controlplane.apiserver.admission.api import Operation
 from controlplane.apiserver.endpoints.admit import Admission
-from controlplane.apiserver.endpoints.body import LARGE_BYTES, check_body_type, read_body, read_object
+from controlplane.apiserver.endpoints.body import (
+    LARGE_BYTES,
+    Document,
+    check_body_type,
+    decode_object,
+    read_body,
+    read_object,
+)
 from controlplane.apiserver.endpoints.managers import manager_name
 from controlplane.apiserver.endpoints.options import write_options
 from controlplane.apiserver.endpoints.readiness import make_ready
@@ -17,7 +24,7 @@ from controlplane.apiserver.registry import create as registry
 from controlplane.apiserver.registry.field_managers import field_manager
 from controlplane.apiserver.registry.metadata import deduplicate_owners, ensure_namespace, wipe_system_fields
 from controlplane.apiserver.registry.remote_forms import with_forms
-from controlplane.client.negotiation import Answer
+from controlplane.client.negotiation import JSON, Answer
 from controlplane.client.request import Request, Response
 
 __all__ = ["create"]
@@ -36,13 +43,16 @@ async def create(services: Services, request: Request, target: Target, answer: A
     served = target.served
     if served.resource.strategy.load is not None:
         await make_ready(services, served, raw)
-    obj = await read_object(request, served, options.field_validation)
+    warn = request.warnings.append
+    if is_large or request.headers.get("Content-Type") != JSON:
+        obj = await read_object(request, served, options.field_validation)
+    else:
+        obj = decode_object(Document(raw, ()), served, options.field_validation, warn)
     if is_large:  # decoding it was a slice of its own, and so is its validation
         await asyncio.sleep(0)
     meta = obj["metadata"]
     wipe_system_fields(meta)
     ensure_namespace(meta, target.namespace)
-    warn = request.warnings.append
     deduplicate_owners(meta, warn, after_admission=False)
     admission = Admission(services, request, target, options.to_obj("CreateOptions"), dry_run=options.dry_run)
     fields = field_manager(served, target.subresource, services.registry.now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable
 from dataclasses import field
 from functools import lru_cache
@@ -27,18 +28,19 @@ def _uids() -> Callable[[], str]:
 
     def new_uid() -> str:
         if not made:
-            digits = os.urandom(16 * _UIDS_AT_ONCE).hex()
-            made.extend(_uid(digits[at : at + 32]) for at in range(0, len(digits), 32))
+            random_bytes = bytearray(os.urandom(16 * _UIDS_AT_ONCE))
+            random_bytes[6::16] = random_bytes[6::16].translate(_VERSION)
+            random_bytes[8::16] = random_bytes[8::16].translate(_VARIANT)
+            made.extend(map("-".join, _PARTS.findall(random_bytes.hex())))
         return made.pop()
 
     return new_uid
 
 
-_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
-
-
-def _uid(h: str) -> str:
-    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
+_PARTS = re.compile("(.{8})(.{4})(.{4})(.{4})(.{12})")
+_VERSION = bytes(0x40 | byte & 0x0F for byte in range(256))
+_VARIANT = bytes(0x80 | byte & 0x3F for byte in range(256))
+"""What a byte of a UUID becomes that says its version, or its variant."""
 
 
 _new_uid = _uids()

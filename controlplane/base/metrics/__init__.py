@@ -18,6 +18,7 @@ from controlplane.base.metrics.families import (
     gauge,
     histogram,
 )
+from controlplane.base.metrics.tally import Tally, tally
 
 __all__ = [
     "ALPHA",
@@ -32,9 +33,11 @@ __all__ = [
     "Histogram",
     "HistogramChild",
     "Registry",
+    "Tally",
     "counter",
     "gauge",
     "histogram",
     "process",
     "render",
+    "tally",
 ]

@@ -39,6 +39,17 @@ class _Lifecycle:
         self._deleted_at: OrderedDict[str, float] = OrderedDict()
         self._terminating: OrderedDict[str, tuple[int, bool]] = OrderedDict()
 
+    def passes(self, operation: Operation, namespace: str) -> bool:
+        """Whether something may be created in a namespace, where memory shows it as it was when it was last looked
+        at."""
+        if operation is Operation.DELETE:
+            return False
+        known = self._terminating.get(namespace)
+        if known is None or known[1] or namespace in self._deleted_at:
+            return False
+        storage = self._services.storage_of("", "namespaces")
+        return storage is not None and storage.revision_nowait(Key("", namespace)) == known[0]
+
     async def admit(self, attributes: Attributes) -> None:
         if attributes.operation is Operation.DELETE:
             self._admit_deletion(attributes)
@@ -123,7 +134,8 @@ def _wants(operation: Operation, resource: GVR, _subresource: str) -> bool:
 
 def _build(services: PluginServices) -> Hooks:
     operations = frozenset({Operation.CREATE, Operation.DELETE})
-    return Hooks(operations=operations, mutate=_Lifecycle(services).admit, wants=_wants)
+    lifecycle = _Lifecycle(services)
+    return Hooks(operations=operations, mutate=lifecycle.admit, wants=_wants, passes=lifecycle.passes)
 
 
 PLUGIN = AdmissionPlugin(name="NamespaceLifecycle", default_on=True, build=_build, requires=("namespaces",))

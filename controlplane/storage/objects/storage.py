@@ -66,6 +66,10 @@ class ObjectStorage:
             self._view.prepare(entry)
         return entry
 
+    def revision_nowait(self, key: Key) -> int:
+        entry = self._mirror.image.index.get(self.store_key(key))
+        return entry.mod_revision if entry is not None else 0
+
     async def list(
         self,
         namespace: str | None,

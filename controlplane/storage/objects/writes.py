@@ -45,7 +45,13 @@ class Writer:
     async def create(self, key: bytes, obj: Obj, *, ttl_seconds: int) -> Entry:
         """See ``storage.api.Storage.create``."""
         plain = await self._encoded(obj) if self._view.is_remote or is_long() else self._encode(obj)
-        plain, result = await self._put(key, plain, obj, expect=ABSENT, ttl_seconds=ttl_seconds)
+        kv, to_storage = self._mirror.kv, self._mirror.intake.to_storage
+        lease = await kv.grant(ttl_seconds) if ttl_seconds else 0
+        try:
+            result = await kv.put(key, to_storage(key, plain), expect=ABSENT, lease=lease)
+        except ValueTooLarge as error:
+            plain = await self._without_managers(obj, error)
+            result = await kv.put(key, to_storage(key, plain), expect=ABSENT, lease=lease)
         if not result.succeeded:
             raise KeyExists(key, revision=result.current.mod_revision if result.current else result.revision)
         return self._written(key, plain, result.revision, result.revision)
@@ -59,6 +65,7 @@ class Writer:
         ttl_seconds: int,
     ) -> Entry:
         """See ``storage.api.Storage.update``."""
+        kv, to_storage = self._mirror.kv, self._mirror.intake.to_storage
         state = self._remembered(key)
         while True:
             state, entry, new = await self._judged(key, state, mutate, version)
@@ -74,7 +81,12 @@ class Writer:
                     return entry
                 state = stored
                 continue
-            plain, result = await self._put(key, plain, new, expect=entry.mod_revision, ttl_seconds=ttl_seconds)
+            lease = await kv.grant(ttl_seconds) if ttl_seconds else 0
+            try:
+                result = await kv.put(key, to_storage(key, plain), expect=entry.mod_revision, lease=lease)
+            except ValueTooLarge as error:
+                plain = await self._without_managers(new, error)
+                result = await kv.put(key, to_storage(key, plain), expect=entry.mod_revision, lease=lease)
             if result.succeeded:
                 return self._written(key, plain, result.revision, entry.create_revision)
             state = await self._returned(result)
@@ -171,24 +183,10 @@ class Writer:
         stored = await self._view.to_storage_remote(obj)
         return encode_stored(stored, resource.storage_gvk, native=resource.native)
 
-    async def _put(
-        self, key: bytes, plain: bytes, obj: Obj, *, expect: int, ttl_seconds: int
-    ) -> tuple[bytes, TxnResult]:
-        """Write an object, encoded already; if it is too large, once more without its managedFields.
-
-        Returns:
-            The plain bytes written, and the outcome.
-
-        Raises:
-            ValueTooLarge.
-        """
-        kv, intake = self._mirror.kv, self._mirror.intake
-        lease = await kv.grant(ttl_seconds) if ttl_seconds else 0
-        try:
-            return plain, await kv.put(key, intake.to_storage(key, plain), expect=expect, lease=lease)
-        except ValueTooLarge:
-            if not obj["metadata"].get("managedFields"):
-                raise
+    async def _without_managers(self, obj: Obj, error: ValueTooLarge) -> bytes:
+        """An object that was found too large, encoded once more without its managedFields. Raises the error if it has
+        none."""
+        if not obj["metadata"].get("managedFields"):
+            raise error
         metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
-        plain = await self._encoded({**obj, "metadata": metadata})
-        return plain, await kv.put(key, intake.to_storage(key, plain), expect=expect, lease=lease)
+        return await self._encoded({**obj, "metadata": metadata})

@@ -21,7 +21,7 @@ from controlplane.apimachinery.patch.structured.fieldset import (
 from controlplane.apimachinery.patch.structured.types import ListType, MapType, Type
 from controlplane.apimachinery.patch.structured.values import ABSENT, by_element, equal, kind_of
 
-__all__ = ["Changes", "compare", "set_beside"]
+__all__ = ["Changes", "compare", "everything", "modified_or_added", "without"]
 
 
 class Changes(NamedTuple):
@@ -58,44 +58,9 @@ def compare(old: dict[str, Any], new: dict[str, Any], type_: Type, ignored: Fiel
     return Changes(found.removed or _NONE, found.modified or _NONE, found.added or _NONE)
 
 
-def set_beside(blank: dict[str, Any], new: dict[str, Any], type_: Type, ignored: Fields = _NONE) -> Fields:
-    """What a new object has beside a blank one: all that ``compare`` of the two finds modified and added, at a third
-    of the price, since of what is wholly new nothing has to be compared. Raises as ``compare``."""
-    if type_.only == "map" and type_.map is not None and not type_.map.atomic:
-        return _set_in_map(blank, new, type_.map, ignored)
-    return _set_in_value(blank, new, type_) or _NONE
-
-
-def _set_in_map(blank: dict[str, Any], new: dict[str, Any], maps: MapType, ignored: Fields) -> Fields:
-    out: Fields = {}
-    known = maps.known
-    for name, value in new.items():
-        element = "f:" + name
-        below = ignored.get(element)
-        if below is not None and (not below or SELF in below):
-            continue
-        field = known.get(name) or maps.field(name)
-        if field is None:
-            continue
-        node: Fields | None
-        if name not in blank:
-            node = {} if field.only == "scalar" else _without(_everything(value, field), below)
-        elif below and field.map is not None and isinstance(value, dict) and isinstance(blank[name], dict):
-            node = _set_in_map(blank[name], value, field.map, below) or None
-        else:
-            node = _set_in_value(blank[name], value, field)
-        if node is not None:
-            out[element] = node
-    return out
-
-
-def _set_in_value(blank: Any, new: Any, type_: Type) -> Fields | None:
-    """The node of a value that the blank object has, too."""
-    if type_.only == "map" and isinstance(blank, dict) and isinstance(new, dict):
-        maps = type_.map
-        if new and maps is not None and not maps.atomic:
-            return _set_in_map(blank, new, maps, _NONE) or None
-    found = _values(blank, new, type_)
+def modified_or_added(old: Any, new: Any, type_: Type) -> Fields | None:
+    """The node of all that ``compare`` of two values finds modified and added. Raises as it does."""
+    found = _values(old, new, type_)
     return _union_nodes(found.modified, found.added)
 
 
@@ -156,7 +121,7 @@ def _maps(old: dict[str, Any], new: dict[str, Any], maps: MapType, ignored: Fiel
         if field is None:
             continue
         if other is ABSENT:
-            removed[element] = _without(_everything(value, field), below)
+            removed[element] = without(everything(value, field), below)
             continue
         if field.only == "scalar":
             if other != value or not equal(value, other):
@@ -185,7 +150,7 @@ def _added(old: dict[str, Any], new: dict[str, Any], maps: MapType, ignored: Fie
             continue
         field = maps.known.get(name) or maps.field(name)
         if field is not None:
-            added[element] = {} if field.only == "scalar" else _without(_everything(value, field), below)
+            added[element] = {} if field.only == "scalar" else without(everything(value, field), below)
     return added
 
 
@@ -200,14 +165,14 @@ def _hang(element: str, found: _Found, removed: Fields, modified: Fields, added:
         added[element] = come
 
 
-def _without(node: Fields, ignored: Fields | None) -> Fields:
+def without(node: Fields, ignored: Fields | None) -> Fields:
     """The node of something wholly new or gone, without what is ignored below it."""
     if not ignored or not node:
         return node
     return {SELF: {}, **recursive_difference(children(node), ignored)}
 
 
-def _everything(value: Any, type_: Type) -> Fields:
+def everything(value: Any, type_: Type) -> Fields:
     """The node of a value that is wholly new or wholly gone: each path in it is a member. One of another kind than its
     type's (an object that will be refused) is a member itself."""
     kind = type_.only or kind_of(value, type_)
@@ -220,7 +185,7 @@ def _everything(value: Any, type_: Type) -> Fields:
             for name, item in value.items():
                 field = maps.known.get(name) or maps.field(name)
                 if field is not None:
-                    node["f:" + name] = {} if field.only == "scalar" else _everything(item, field)
+                    node["f:" + name] = {} if field.only == "scalar" else everything(item, field)
             return node
     elif kind == "list":
         lists = type_.list
@@ -228,7 +193,7 @@ def _everything(value: Any, type_: Type) -> Fields:
             grouped = by_element(value, lists)
             return {
                 SELF: {},
-                **{e: {} if len(items) > 1 else _everything(items[0], lists.element) for e, items in grouped.items()},
+                **{e: {} if len(items) > 1 else everything(items[0], lists.element) for e, items in grouped.items()},
             }
     return {}
 
@@ -248,9 +213,9 @@ def _lists(old: list[Any], new: list[Any], lists: ListType) -> _Found:
                 modified[element] = {}
         else:
             if mine:
-                removed[element] = {} if len(mine) > 1 else _everything(mine[0], lists.element)
+                removed[element] = {} if len(mine) > 1 else everything(mine[0], lists.element)
             if theirs:
-                added[element] = {} if len(theirs) > 1 else _everything(theirs[0], lists.element)
+                added[element] = {} if len(theirs) > 1 else everything(theirs[0], lists.element)
     if removed or modified or added:
         return _Found(removed or None, modified or None, added or None)
     return _SAME

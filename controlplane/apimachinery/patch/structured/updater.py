@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.patch.structured.beside import Beside
 from controlplane.apimachinery.patch.structured.check import check_type
-from controlplane.apimachinery.patch.structured.compare import Changes, compare, set_beside
+from controlplane.apimachinery.patch.structured.compare import Changes, compare
 from controlplane.apimachinery.patch.structured.errors import Conflict, ConflictError, FormError, Manager
 from controlplane.apimachinery.patch.structured.fieldset import (
     Fields,
@@ -113,10 +114,10 @@ class Updater:
             managers[manager] = OwnedSet(mine, version, applied=False)
         return managers
 
-    def created(self, blank: Obj, new: Obj, version: str) -> Fields:
-        """What a creation sets, but for what nobody can own here. ``blank``: what objects have that nobody has set.
-        Raises ValueError: an item without identity."""
-        return set_beside(blank, new, self.types[version], self._ignored[version])
+    def creations(self, blank: Obj, version: str) -> Beside:
+        """Tells what creations set, but for what nobody can own here. ``blank``: what objects have that nobody has
+        set."""
+        return Beside(blank, self.types[version], self._ignored[version])
 
     def apply(
         self, live: Obj, config: Obj, version: str, managers: Managers, manager: Manager, *, force: bool

@@ -132,6 +132,7 @@ class CompleteAnswer(AiohttpResponse):
                 await _drained(request)
         else:
             transport.write(first)
+            await asyncio.sleep(0)  # to make the end of the body may have been a slice of its own
             for piece in _slices(body):
                 await _write_slice(request, transport, piece)
 

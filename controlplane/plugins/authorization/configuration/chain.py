@@ -63,7 +63,7 @@ def _types(configured: Sequence[Configured]) -> frozenset[str]:
 
 
 class ConfiguredAuthorizers:
-    """See ``Authorizer`` and ``RuleResolver``. ``first``: asked before the configured ones."""
+    """See ``Authorizer``, ``AllowsAll`` and ``RuleResolver``. ``first``: asked before the configured ones."""
 
     def __init__(
         self,
@@ -77,6 +77,9 @@ class ConfiguredAuthorizers:
         self._webhooks: list[WebhookAuthorizer] = []
         self._types = _types(configured)
         self._union = self._built(configured)
+
+    def allows_all(self, user: UserInfo) -> bool:
+        return self._union.allows_all(user)
 
     def authorize(self, attributes: Attributes) -> Coroutine[Any, Any, tuple[Decision, str]]:
         return self._union.authorize(attributes)

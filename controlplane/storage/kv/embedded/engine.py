@@ -286,7 +286,7 @@ class EmbeddedKV:
             except StorageError as error:
                 self._commits.problem = str(error)
                 await self._clock.sleep(REREAD_SECONDS)
-        if image.revision != self._hub.revision:
+        if image.revision != self._hub.revision or image.cluster_id != self._cluster_id:
             self._hub.end_all(Unavailable("the store was read again and had moved"))
         self._cluster_id = image.cluster_id
         self._commits.adopt(image)

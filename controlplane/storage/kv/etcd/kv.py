@@ -15,7 +15,7 @@ from typing import Final
 
 from controlplane.base.tasks import Owner
 from controlplane.storage.errors import Compacted, FutureRevision, StoreUnusable, ValueTooLarge
-from controlplane.storage.kv.api import ABSENT, LATEST, VALUE_LIMIT_BYTES, KVStatus, RangeResult, TxnResult, Watch
+from controlplane.storage.kv.api import LATEST, VALUE_LIMIT_BYTES, KVStatus, RangeResult, TxnResult, Watch
 from controlplane.storage.kv.backends import KVOptions
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
 from controlplane.storage.kv.etcd.channel import Cluster, Member, UnaryCall
@@ -100,7 +100,13 @@ class EtcdKV:
             put.key, put.value, put.lease = key, value, lease
         else:
             request = ConditionalPut(key, value, expect)
-        response = await self._transact("create" if expect == ABSENT else "update", key, request)
+        operation, begun = "update" if expect else "create", perf_counter()
+        try:
+            response = await self._cluster.call(_txn, request, repeatable=False)
+        except BaseException:
+            self._requests.count(operation, key, begun, failed=True)
+            raise
+        self._requests.count(operation, key, begun)
         if response.succeeded:
             return TxnResult(True, response.header.revision, None)
         return _refused(response)
@@ -110,7 +116,13 @@ class EtcdKV:
         delete = request.success.add().request_delete_range
         delete.key = key
         delete.prev_kv = True
-        response = await self._transact("delete", key, request)
+        begun = perf_counter()
+        try:
+            response = await self._cluster.call(_txn, request, repeatable=False)
+        except BaseException:
+            self._requests.count("delete", key, begun, failed=True)
+            raise
+        self._requests.count("delete", key, begun)
         if response.succeeded:
             deleted = response.responses[0].response_delete_range.prev_kvs
             return TxnResult(True, response.header.revision, to_key_value(deleted[0]) if deleted else None)
@@ -157,17 +169,6 @@ class EtcdKV:
     async def close(self) -> None:
         await self._owner.close()
         await self._cluster.close()
-
-    async def _transact(self, operation: str, key: bytes, request: pb.TxnRequest | ConditionalPut) -> pb.TxnResponse:
-        """A write, counted. A condition that does not hold is no failure."""
-        begun = perf_counter()
-        try:
-            response = await self._cluster.call(_txn, request, repeatable=False)
-        except BaseException:
-            self._requests.count(operation, key, begun, failed=True)
-            raise
-        self._requests.count(operation, key, begun)
-        return response
 
     async def _compaction(self, *, count_only: bool) -> pb.RangeResponse:
         """A linearizable read of the key of compactions, or of nothing but the revision."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
-from controlplane.base.metrics import CounterChild, HistogramChild, counter, histogram
+from controlplane.base.metrics import Tally, counter, histogram, tally
 
 __all__ = ["DURATION", "ERRORS", "LEASE_OBJECTS", "REQUESTS", "RequestCounter"]
 
@@ -42,23 +42,21 @@ class RequestCounter:
 
     def __init__(self) -> None:
         self.name_of: Callable[[bytes], tuple[str, str]] = _unnamed
-        self._known: dict[tuple[str, tuple[str, str]], tuple[HistogramChild, CounterChild]] = {}
+        self._known: dict[tuple[str, tuple[str, str]], Tally] = {}
 
     def count(self, operation: str, key: bytes, begun: float, *, failed: bool = False) -> None:
         """A request has been answered, or has failed; ``begun``: when, by ``perf_counter``."""
         what = operation, self.name_of(key)
-        duration, requests = self._known.get(what) or self._learn(operation, *what[1])
-        duration.observe(perf_counter() - begun)
-        requests.inc()
+        noted = self._known.get(what) or self._learn(operation, *what[1])
+        noted.note(perf_counter() - begun)
         if failed:
             ERRORS.labels_cached((operation, *what[1])).inc()
 
-    def _learn(self, operation: str, group: str, resource: str) -> tuple[HistogramChild, CounterChild]:
+    def _learn(self, operation: str, group: str, resource: str) -> Tally:
         """Keep at hand what counts one operation on one resource; there are no more than metrics have children."""
         labels = operation, group, resource
-        known = self._known[operation, (group, resource)] = (
-            DURATION.labels_cached(labels),
-            REQUESTS.labels_cached(labels),
+        known = self._known[operation, (group, resource)] = tally(
+            (REQUESTS.labels_cached(labels),), (DURATION.labels_cached(labels),)
         )
         return known
 

@@ -267,3 +267,22 @@ def test_a_body_that_is_wrong_everywhere_is_not_answered_at_length(field: str, v
 def test_many_controllers_do_not_multiply_the_answer() -> None:
     owners = [{**TWO_CONTROLLERS[0], "uid": f"u-{i}"} for i in range(1_000)]
     assert len(problems(ownerReferences=owners)) == 10
+
+
+@pytest.mark.parametrize("name", ["a", "", "Bad Name"])
+@pytest.mark.parametrize("namespace", ["ns", "", "Not A Namespace"])
+@pytest.mark.parametrize("labels", [None, {"app": "x"}, {"bad key!": "x", "app": "bad value!"}])
+@pytest.mark.parametrize("operation", ["Update", "Unknown"])
+def test_metadata_with_little_in_them_are_judged_like_others(
+    name: str, namespace: str, labels: dict[str, str] | None, operation: str
+) -> None:
+    managed = [{"manager": "m", "operation": operation, "fieldsType": "FieldsV1"}]
+    meta: Obj = {"name": name, "namespace": namespace, "managedFields": managed, "uid": "u"}
+    if labels is not None:
+        meta["labels"] = labels
+
+    def judged(meta: Obj) -> list[str]:
+        errors = validate_object_meta(meta, namespaced=True, validate_name=name_is_dns_subdomain, native=True)
+        return [str(error) for error in errors]
+
+    assert judged(meta) == judged({**meta, "annotations": {}})

@@ -6,6 +6,7 @@ from controlplane.apimachinery.identity import GVK, GVR
 from controlplane.apimachinery.user import ANONYMOUS
 from controlplane.apiserver.admission.api import Attributes, Hook, Hooks, Operation
 from controlplane.apiserver.admission.chain import Chain
+from controlplane.apiserver.admission.metrics import plugin_seconds, step_seconds
 from tests.aio import run
 
 CONFIG_MAPS = GVR("", "v1", "configmaps")
@@ -109,6 +110,33 @@ def test_the_first_plugin_that_refuses_ends_the_phase() -> None:
     with pytest.raises(ValueError, match="no"):
         run(chain.mutate(attributes(Operation.CREATE)))
     assert called == []
+
+
+def test_the_only_hook_need_not_be_called_if_it_is_known_to_accept() -> None:
+    called: list[str] = []
+    asked: list[tuple[Operation, str]] = []
+
+    def passes(operation: Operation, namespace: str) -> bool:
+        asked.append((operation, namespace))
+        return namespace == "good"
+
+    chain = Chain([hooks("one", called, passes=passes)])
+    assert chain.accepts(Operation.CREATE, CONFIG_MAPS, "", "good")
+    assert not chain.accepts(Operation.CREATE, CONFIG_MAPS, "", "other")
+    assert asked == [(Operation.CREATE, "good"), (Operation.CREATE, "other")]
+    assert chain.accepts(Operation.UPDATE, CONFIG_MAPS, "", "other"), "nobody looks at updates"
+    chain.add("two", hooks("two", called, passes=passes)[1])
+    assert not chain.accepts(Operation.CREATE, CONFIG_MAPS, "", "good"), "of several all are called"
+    assert called == []
+
+
+def test_what_was_accepted_without_a_call_is_timed_as_if_it_had_been_called() -> None:
+    chain = Chain([hooks("timed", [], passes=lambda *_: True)])
+    plugin = plugin_seconds("timed", "admit", "CREATE").accepted
+    phase = step_seconds("admit", "CREATE").accepted
+    before = sum(plugin.counts), sum(phase.counts)
+    assert chain.accepts(Operation.CREATE, CONFIG_MAPS, "", "")
+    assert (sum(plugin.counts), sum(phase.counts)) == (before[0] + 1, before[1] + 1)
 
 
 def test_a_closed_chain_has_told_its_plugins_and_does_nothing() -> None:

@@ -50,6 +50,18 @@ def test_who_it_is(asked: Request, name: str) -> None:
     assert user.name == name
 
 
+def test_only_the_first_is_asked_whom_it_knows_at_once() -> None:
+    x509 = X509Authenticator(CAPool([certs.ca().der], whole=True))
+    tokens = BearerAuthenticator(TokenUnion([]), ("api",))
+    asked = request(der=ALICE)
+    alice = run(x509.authenticate(asked))
+    assert alice is not None
+    assert UnionAuthenticator([x509, tokens]).known(asked) == alice
+    assert UnionAuthenticator([tokens, x509]).known(asked) is None, "a token might be somebody else's"
+    assert UnionAuthenticator([x509, tokens]).known(request(der=LATE)) is None
+    assert UnionAuthenticator([]).known(asked) is None
+
+
 @pytest.mark.parametrize(
     ("asked", "why"),
     [

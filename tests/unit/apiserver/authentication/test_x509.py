@@ -111,6 +111,31 @@ def test_dates_count_on_every_request() -> None:
             run(authenticator.authenticate(asked))
 
 
+def test_who_has_been_judged_is_known_at_once_as_long_as_the_certificate_is_valid() -> None:
+    alice = certs.client("alice", days=(-1, 1))
+    clock = SetClock(time.time())
+    authenticator = X509Authenticator(OWN, clock=clock)
+    asked = request(der=alice.der)
+    assert authenticator.known(asked) is None
+    assert authenticator.known(request()) is None
+    found = run(authenticator.authenticate(asked))
+    assert found is not None
+    assert authenticator.known(asked) == found
+    clock.seconds += timedelta(days=2).total_seconds()
+    assert authenticator.known(asked) is None
+    clock.seconds -= timedelta(days=2).total_seconds()
+    authenticator.set_pool(CAPool([certs.ca("next").der], whole=False))
+    assert authenticator.known(asked) is None
+
+
+def test_a_certificate_without_a_common_name_is_nobody_at_once_too() -> None:
+    authenticator = X509Authenticator(OWN)
+    asked = request(der=certs.make([(NameOID.ORGANIZATION_NAME, "dev")], issuer=certs.ca()).der)
+    for _ in range(2):
+        assert authenticator.known(asked) is None
+        assert run(authenticator.authenticate(asked)) is None
+
+
 def test_after_a_change_of_the_pool_open_connections_are_judged_anew() -> None:
     authenticator = X509Authenticator(OWN)
     alice, bob = certs.client("alice"), certs.client("bob", issuer=certs.ca("next"))

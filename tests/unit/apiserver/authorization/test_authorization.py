@@ -116,6 +116,14 @@ def test_union(chain: list[Authorizer], answer: tuple[Decision, str]) -> None:
     assert decide(union, ALICE, "GET", "/api") == answer
 
 
+def test_only_the_first_says_of_whom_it_allows_all() -> None:
+    assert CHAIN.allows_all(ADMIN)
+    assert not CHAIN.allows_all(ALICE)
+    masters = ("masters", MastersAuthorizer())
+    assert not UnionAuthorizer([("deny", AlwaysDeny()), masters]).allows_all(ADMIN)
+    assert not UnionAuthorizer([masters], {"masters": "Masters"}).allows_all(ADMIN), "its decisions are to be counted"
+
+
 def test_a_failure_that_nobody_overrules_is_raised() -> None:
     union = UnionAuthorizer([("webhook", Failing()), ("deny", AlwaysDeny())])
     with pytest.raises(ConnectionError, match="webhook down"):

@@ -81,6 +81,12 @@ class Behind:
             raise KeyNotFound(b"")
         return self.stale
 
+    def revision_nowait(self, key: Key) -> int:
+        if not self.lagging:
+            revision: int = self._storage.revision_nowait(key)
+            return revision
+        return self.stale.mod_revision if self.stale is not None else 0
+
 
 def plane_with_lag(lags: list[Behind]) -> Any:
     def wrap(storage: Any) -> Any:

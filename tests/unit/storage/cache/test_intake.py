@@ -173,3 +173,41 @@ def test_a_deletion_is_the_last_state_under_its_own_revision() -> None:
     gone = entry.at_revision(123)
     assert loads(gone.data)["metadata"] == {"resourceVersion": "123", "annotations": {"a": '"resourceVersion":"7"'}}
     assert (gone.mod_revision, gone.create_revision) == (123, 5)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        pytest.param(b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"k":"v"}}', id="usual"),
+        pytest.param(b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{},"data":{}}', id="without metadata"),
+        pytest.param(
+            b'{"kind":"Event","apiVersion":"v1","metadata":{"name":"a"},"involvedObject":{"resourceVersion":"3"}}',
+            id="another resourceVersion inside",
+        ),
+        pytest.param(
+            b'{"apiVersion":"a.b/v1","kind":"C","metadata":{"name":"a"},"spec":{"x":"\\"metadata\\":{"}}', id="custom"
+        ),
+    ],
+)
+def test_what_we_wrote_is_the_same_as_an_outcome_as_an_event_and_to_somebody_who_checks_it(plain: bytes) -> None:
+    intake = Intake(IDENTITY)
+    expected = Intake(IDENTITY).read(KeyValue(KEY, plain, 7, 7))
+    for _ in range(2):  # the second time the kind is known
+        intake.to_storage(KEY, plain)
+        event = intake.read(KeyValue(KEY, plain, 7, 7))
+        for entry in (intake.written(KEY, plain, 7, 7), event):
+            assert (entry.data, entry.mod_revision, entry.create_revision) == (expected.data, 7, 7)
+            assert (entry.origin.api_version, entry.origin.kind) == (expected.origin.api_version, expected.origin.kind)
+            assert (entry.origin.key_id, entry.origin.stale, entry.origin.poison) == ("", False, "")
+
+
+def test_only_what_we_are_writing_is_taken_for_sound() -> None:
+    """Once: the same bytes are looked at when they come again, and others are in any case."""
+    head = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}'
+    intake = Intake(IDENTITY)
+    assert not read(head + b"}", intake)[3]
+    intake.to_storage(KEY, head + b',"broken')
+    assert "not decodable" in read(head + b',"other', intake)[3]
+    intake.to_storage(KEY, head + b',"broken')
+    assert not read(head + b',"broken', intake)[3]
+    assert "not decodable" in read(head + b',"broken', intake)[3]
