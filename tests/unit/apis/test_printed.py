@@ -65,6 +65,9 @@ def test_declared_order() -> None:
 
 
 def test_what_is_in_a_map_is_sorted_too() -> None:
-    fields: dict[str, object] = {"f:spec": {"f:user": {}, ".": {}, "f:resourceAttributes": {"f:verb": {}, "f:group": {}}}, "f:a": {}}
+    fields: dict[str, object] = {
+        "f:spec": {"f:user": {}, ".": {}, "f:resourceAttributes": {"f:verb": {}, "f:group": {}}},
+        "f:a": {},
+    }
     ordered = in_declared_order({"fieldsV1": fields}, {"properties": {"fieldsV1": {"type": "object"}}})
     assert json.dumps(ordered) == json.dumps({"fieldsV1": fields}, sort_keys=True)
