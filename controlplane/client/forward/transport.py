@@ -25,7 +25,7 @@ from controlplane.client.forward.pool import Pool, Unanswered
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection
 
-__all__ = ["CONNECT_SECONDS", "REPEATABLE", "WITH_BODY", "ForwardTransport", "NotTrusted", "Trust", "Unanswered"]
+__all__ = ["CONNECT_SECONDS", "REPEATABLE", "ForwardTransport", "NotTrusted", "Trust", "Unanswered"]
 
 log = logs.get(__name__)
 
@@ -36,7 +36,7 @@ _REFUSAL_SECONDS = 0.5
 """How long a refusal may take to come."""
 REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing: what may be sent again where a kept connection turns out to be closed."""
-WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class NotTrusted(Exception):
@@ -118,7 +118,7 @@ class ForwardTransport:
         Raises:
             NotTrusted. Unanswered.
         """
-        if body or method in WITH_BODY:
+        if body or method in _WITH_BODY:
             lines = b"Content-Length: %d\r\n%b" % (len(body), lines)
         request = request_head(method, target, endpoint, lines) + body
         return await self.exchange(trust, endpoint, method, request, await self.pool(trust, endpoint))
