@@ -277,9 +277,9 @@ class Watcher:
             elif not lines and through == self._mirror.revision:
                 self._join(through)
                 return
-            self.position = max(self.position, through)
             if slices.due():  # to write some hundred kilobytes is a slice of its own
                 await slices.rest()
+            self.position = max(self.position, through)
             await self._write_lines(lines)
             if slices.due():
                 await slices.rest()
