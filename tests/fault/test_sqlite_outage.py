@@ -17,6 +17,7 @@ from controlplane.storage.kv.api import ABSENT, KV, prefix_end
 from controlplane.storage.kv.backends import open_kv
 from controlplane.storage.maintenance import check
 from tests.aio import run
+from tests.integration.plane import config_in, running_plane
 
 DISK_BYTES = 8 * 1024 * 1024
 
@@ -168,5 +169,23 @@ def test_another_file_in_the_place_of_the_store_is_not_mixed_with_it(tmp_path: P
         kv = await open_kv(f"sqlite:{one}")
         assert [item.key for item in (await kv.range(b"/", prefix_end(b"/"))).items] == [b"/two"]
         await kv.close()
+
+    run(scenario())
+
+
+def test_a_server_whose_store_is_taken_away_is_not_ready_until_it_is_back(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        path = "/api/v1/namespaces/default/configmaps"
+        async with running_plane(tmp_path, config_in(tmp_path, store=f"sqlite:{tmp_path}/store.db")) as plane:
+            (tmp_path / "store.db").rename(tmp_path / "aside.db")
+            refused, _ = await plane.call("POST", path, {"metadata": {"name": "lost"}})
+            assert refused == 500
+            status, text = await plane.call("GET", "/readyz")
+            assert (status, "[-]etcd failed" in text) == (500, True)
+            (tmp_path / "aside.db").rename(tmp_path / "store.db")
+            async with asyncio.timeout(20):
+                while (await plane.call("GET", "/readyz"))[0] != 200:  # noqa: ASYNC110  # asked as a load balancer does
+                    await asyncio.sleep(0.05)
+            assert (await plane.call("POST", path, {"metadata": {"name": "kept"}}))[0] == 201
 
     run(scenario())

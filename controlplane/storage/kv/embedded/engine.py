@@ -147,6 +147,9 @@ class EmbeddedKV:
     def revision_nowait(self) -> int | None:
         return self._hub.revision
 
+    def problem_nowait(self) -> str:
+        return self._commits.problem or ""
+
     def watch(self, prefix: bytes, start: int, *, prev: bool = False) -> HubWatch:
         return HubWatch(self._hub, prefix, start, prev=prev)
 
