@@ -81,6 +81,9 @@ class FaultyKV:
         await self.answer.wait()
         return await self.kv.revision()
 
+    def problem_nowait(self) -> str:
+        return self.kv.problem_nowait()
+
     def revision_nowait(self) -> int | None:
         return None if self.remote else self.kv.revision_nowait()
 

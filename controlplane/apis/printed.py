@@ -48,4 +48,6 @@ def in_declared_order(value: Any, schema: Obj) -> Any:
 
 
 def _sorted(value: Any) -> Any:
-    return dict(sorted(value.items())) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        return {name: _sorted(item) for name, item in sorted(value.items())}
+    return value

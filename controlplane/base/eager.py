@@ -63,43 +63,40 @@ class Awaited(asyncio.Future[T]):
 class _StandIn:
     """What ``current_task()`` is during the steps without a task, and what may be kept of it afterwards."""
 
-    __slots__ = ("__weakref__", "_asked", "_task", "_told", "loop", "waits_for")
+    __slots__ = ("__weakref__", "_task", "asked", "loop", "told", "waits_for")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._task: asyncio.Task[Any] | None = None
-        self._asked = self._told = 0  # how often it was cancelled without a task, and how many of these it has seen
+        self.asked = self.told = 0  # how often it was cancelled without a task, and how many of these it has seen
         self.waits_for: Awaited[Any] | None = None
 
     def become(self, task: asyncio.Task[Any]) -> None:
         """The rest runs in ``task`` from now on; what was asked for before is asked of it."""
         self._task = task
-        for _ in range(self._asked - self._told):
+        for _ in range(self.asked - self.told):
             task.cancel()
-        self._asked = self._told
+        self.asked = self.told
 
     def cancel(self, msg: object = None) -> bool:
         if self._task is not None:
             return self._task.cancel(msg)
-        self._asked += 1
+        self.asked += 1
         if self.waits_for is not None:
             self.waits_for.cancel(msg)
         return True
 
-    def has_unseen(self) -> bool:
-        return self._asked > self._told
-
     def has_seen_all(self) -> None:
         """The coroutine is being cancelled as often as was asked for."""
-        self._told = self._asked
+        self.told = self.asked
 
     def cancelling(self) -> int:
-        return self._asked + (self._task.cancelling() if self._task is not None else 0)
+        return self.asked + (self._task.cancelling() if self._task is not None else 0)
 
     def uncancel(self) -> int:
-        if self._asked:
-            self._asked -= 1
-            self._told = min(self._told, self._asked)
+        if self.asked:
+            self.asked -= 1
+            self.told = min(self.told, self.asked)
         elif self._task is not None:
             self._task.uncancel()
         return self.cancelling()
@@ -123,7 +120,7 @@ class Rest(Generic[T]):
         """Have ``follow`` called, outside of any task, when the next step can be taken. It lets nothing through. False:
         the rest needs a task."""
         waited, stand_in = self._waited, self._stand_in
-        if type(waited) is not Awaited or waited.done() or stand_in.has_unseen():
+        if type(waited) is not Awaited or waited.done() or stand_in.asked > stand_in.told:
             return False
         waited.follow, stand_in.waits_for = follow, waited
         return True

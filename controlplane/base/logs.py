@@ -16,10 +16,13 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal, TextIO
 
-__all__ = ["DEBUG_VERBOSITY", "Logger", "configure", "get"]
+__all__ = ["DEBUG_VERBOSITY", "Logger", "Seldom", "configure", "get"]
 
 DEBUG_VERBOSITY = 4
 """``--v`` from which debug lines appear, as klog's habit is."""
+
+SELDOM_SECONDS = 60.0
+SELDOM_TEXTS = 64
 
 _SECRET_KEYS = frozenset(
     {"authorization", "bearer", "client_secret", "cookie", "key_data", "password", "private_key", "token"}
@@ -74,6 +77,26 @@ class Logger:
     def _write(self, level: int, msg: str, keys: dict[str, Any], error: BaseException | None = None) -> None:
         fields = {**self._bound, **keys} if self._bound else keys
         self._std.log(level, msg, exc_info=error, extra={"fields": fields}, stacklevel=3)
+
+
+class Seldom:
+    """Warnings that would come with every request: each text at most once a minute."""
+
+    __slots__ = ("_log", "_said")
+
+    def __init__(self, log: Logger) -> None:
+        self._log = log
+        self._said: dict[str, float] = {}
+
+    def warning(self, msg: str, **keys: Any) -> None:
+        """As ``Logger.warning``."""
+        text, now = f"{msg} {keys}", time.monotonic()
+        if now - self._said.get(text, -SELDOM_SECONDS) < SELDOM_SECONDS:
+            return
+        if len(self._said) >= SELDOM_TEXTS:
+            self._said.clear()
+        self._said[text] = now
+        self._log.warning(msg, **keys)
 
 
 def get(name: str) -> Logger:

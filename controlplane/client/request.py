@@ -233,16 +233,16 @@ Said = tuple[int, str, list[tuple[str, str]]]
 
 
 class ReceivedResponse(Response):
-    """A complete answer that came from another server. It may be sent as it came, ``received``, head and all: as long
-    as status, content type and body are those that ``said`` and ``came`` have, and ``headers`` begin with those that
-    were said. Further headers belong at ``insert_at`` then, each a whole line."""
+    """A complete answer that came from another server. It may be sent as it came, ``received``, head and all, if its
+    status, content type and body are still as ``said`` and ``headers`` begin with ``known``. Further headers belong at
+    ``insert_at`` then, each a whole line."""
 
-    __slots__ = ("came", "insert_at", "received", "said")
+    __slots__ = ("insert_at", "known", "received", "said")
 
-    def __init__(self, said: Said, came: bytes, received: bytes, insert_at: int) -> None:
-        self.status, self.content_type, headers = said
-        self.body, self.headers = came, headers.copy()
-        self.said, self.came, self.received, self.insert_at = said, came, received, insert_at
+    def __init__(self, head: Said, body: bytes, received: bytes, insert_at: int) -> None:
+        self.status, self.content_type, self.known = status, content_type, known = head
+        self.body, self.headers = body, known.copy()
+        self.said, self.received, self.insert_at = (status, content_type, body), received, insert_at
 
 
 class StreamResponse(Response):

@@ -121,13 +121,28 @@ def _run(options: O, configure: Callable[[O], Config] | None, program: str) -> i
 
 async def _serve(config: CompletedConfig, program: str) -> None:
     from controlplane.base import logs
+    from controlplane.base.tasks import TaskGroup
+
+    stop, started = asyncio.Event(), asyncio.Event()
+    stop_on_signals(stop)
+    async with TaskGroup("command") as group:
+        serving = group.start(_serve_until(stop, started, config, program), name="serve")
+        await stop.wait()
+        if started.is_set():
+            await asyncio.wait([serving])
+        else:  # a store that does not answer must not keep it from ending: leaving the block cancels the start
+            logs.get(__name__).info("told to stop before it served")
+
+
+async def _serve_until(stop: asyncio.Event, started: asyncio.Event, config: CompletedConfig, program: str) -> None:
+    """Serve until ``stop`` is set. ``started`` is set when it does."""
+    from controlplane.base import logs
     from controlplane.base.lag import LagMonitor
     from controlplane.generic.server import open_plane
 
     log = logs.get(__name__)
-    stop = asyncio.Event()
-    stop_on_signals(stop)
     async with open_plane(config) as plane, plane.prepare().serving() as running:
+        started.set()
         for note in config.notes:
             log.info("note", note=note)
         with suppress(OSError):  # a server outlives those who read what it prints

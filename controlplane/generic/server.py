@@ -290,7 +290,9 @@ class ControlPlane:
             clock=config.clock,
             aggregated=self.aggregator is not None,
         )
-        store = HealthCheck("etcd", lambda: parts.mirror.not_ready_reason or None, group="etcd")
+        store = HealthCheck(
+            "etcd", lambda: parts.mirror.not_ready_reason or parts.kv.problem_nowait() or None, group="etcd"
+        )
         return Server(
             ServerConfig(
                 authenticator=build_authenticator(config, parts.identities, tokens),

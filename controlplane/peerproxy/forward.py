@@ -14,9 +14,9 @@ Source: the role of kubernetes/apiserver ``pkg/util/peerproxy/peerproxy_handler.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 from weakref import WeakSet
 
 from controlplane.apimachinery.status import service_unavailable, too_many_requests
@@ -24,10 +24,9 @@ from controlplane.apiserver.registry.peers import Peer
 from controlplane.base import logs
 from controlplane.client.forward.answers import copy_until_gone, passed_on, passed_on_whole
 from controlplane.client.forward.exchange import Answer
-from controlplane.client.forward.head import quoted_path
-from controlplane.client.forward.identity import ToPeer, forwarded, to_peer
+from controlplane.client.forward.identity import asks_for_upgrade, forwarded, to_peer
 from controlplane.client.forward.pool import Pool
-from controlplane.client.forward.transport import REPEATABLE, WITH_BODY, ForwardTransport, NotTrusted, Unanswered
+from controlplane.client.forward.transport import REPEATABLE, ForwardTransport, NotTrusted, Unanswered
 from controlplane.client.forward.upgrade import BadUpgrade, upgrade
 from controlplane.client.request import Request, Response, Sink, StreamResponse, UpgradeResponse
 from controlplane.client.webhook import Endpoint
@@ -37,7 +36,7 @@ from controlplane.peerproxy.metrics import IN_FLIGHT, PROXY_ERRORS, PROXY_TRANSP
 from controlplane.peerproxy.trust import PeerTrust, remedy_of
 from controlplane.peerproxy.waits import Waits
 
-__all__ = ["CONNECT_SECONDS", "RETRY_SECONDS", "Forwarder"]
+__all__ = ["CONNECT_SECONDS", "RETRY_SECONDS", "Forwarder", "Route"]
 
 log = logs.get(__name__)
 
@@ -46,6 +45,16 @@ CONNECT_SECONDS = 0.5
 RETRY_SECONDS = 1
 """After this a client may try again; a peer that comes back is heard of at once."""
 GONE = "it has gone without an answer"
+
+
+class Route(NamedTuple):
+    """How requests of a verb for a path are answered: by one of the peers ``able``, unless ``definition`` (a key) is in
+    the store, which would make what they ask for everybody's. ``path``: as it is sent."""
+
+    able: tuple[str, ...]
+    definition: bytes | None
+    path: str
+    rerouted: Rerouted
 
 
 class _Way:
@@ -92,8 +101,8 @@ class Forwarder:
         self._transport.leave(Endpoint(peer.host, peer.port), GONE)
         self._waits.gone(peer.server_id)
 
-    async def forward(self, peer: Peer, request: Request, rerouted: Rerouted) -> Response:
-        """Answer a request with what a peer answers; ``rerouted`` counts it.
+    async def forward(self, peer: Peer, request: Request, route: Route) -> Response:
+        """Answer a request with what a peer answers.
 
         Raises:
             APIError: 503, the peer gives no answer that can be used; 429, it has enough to do.
@@ -108,24 +117,34 @@ class Forwarder:
                 "at a time, please try again",
                 RETRY_SECONDS,
             )
-        said = to_peer(request, way.endpoint)
+        said, pool, audit_id = to_peer(request, way.endpoint), way.pool, request.audit_id
+        target = f"{route.path}?{request.query_string}" if request.query_string else route.path
+        varying = target + audit_id
+        is_plain = said.plain and audit_id and "\n" not in varying and "\r" not in varying
         way.requests += 1
         try:
-            if said.upgrades:
-                response: Response = await self._upgraded(way, request)
+            if is_plain and pool is not None and not pool.retired:
+                sent = f"{request.method} {target} {said.rest}Audit-Id: {audit_id}\r\n\r\n"
+                answer = await self._transport.exchange(
+                    self._trust.current, way.endpoint, request.method, sent.encode("utf-8", "surrogateescape"), pool
+                )
+            elif asks_for_upgrade(request.headers):
+                answer = None
             else:
-                answer = await self._asked(way, said, request, await request.body())
-                if answer.whole is None or answer.head.status == 401:
-                    response = await self._passed_on(way, answer, request)
-                else:
-                    response = passed_on_whole(answer, answer.whole)
+                answer = await self._asked(way, request)
+            if answer is None:
+                response: Response = await self._upgraded(way, request)
+            elif answer.whole is None or answer.head.status == 401:
+                response = await self._passed_on(way, answer, request)
+            else:
+                response = passed_on_whole(answer, answer.whole)
         except (Unanswered, NotTrusted, BadUpgrade, OSError) as error:
             was_sent = not isinstance(error, NotTrusted) and not (isinstance(error, Unanswered) and not error.was_sent)
-            rerouted.inc(503)
+            route.rerouted.inc(503)
             self._fail(peer, request, str(error) or "it broke off its answer", remedy_of(str(error)), was_sent=was_sent)
         finally:
             way.requests -= 1
-        rerouted.inc(response.status)
+        route.rerouted.inc(response.status)
         if response.status == 503:
             self._unavailable(peer.server_id)
         return response
@@ -138,18 +157,13 @@ class Forwarder:
             way.leads_to(peer)
         return way
 
-    def _asked(self, way: _Way, said: ToPeer, request: Request, body: bytes) -> Awaitable[Answer]:
-        """Send a request. Waiting for its answer raises Unanswered, NotTrusted."""
-        method, query, audit_id, pool = request.method, request.query_string, request.audit_id, way.pool
-        if pool is None or pool.retired or body or method in WITH_BODY or not (query + audit_id).isprintable():
-            return self._asked_anew(way, request, body)
-        target = f"{quoted_path(request.path)}?{query}" if query else quoted_path(request.path)
-        sent = f"{method} {target} {said.rest}Audit-Id: {audit_id}\r\n\r\n".encode("utf-8", "surrogateescape")
-        return self._transport.exchange(self._trust.current, way.endpoint, method, sent, pool)
+    async def _asked(self, way: _Way, request: Request) -> Answer:
+        """Send a request, whatever it is, and whether there are connections.
 
-    async def _asked_anew(self, way: _Way, request: Request, body: bytes) -> Answer:
-        """As ``_asked``, whatever the request, and whether there are connections."""
-        trust, (target, lines) = self._trust.current, forwarded(request, to_peer=True)
+        Raises:
+            Unanswered. NotTrusted. OSError.
+        """
+        trust, (target, lines), body = self._trust.current, forwarded(request, to_peer=True), await request.body()
         way.pool = await self._transport.pool(trust, way.endpoint)
         return await self._transport.send(trust, way.endpoint, request.method, target, lines=lines, body=body)
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Sequence
 from http import HTTPStatus
-from typing import NamedTuple
 
 from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.status import APIError, service_unavailable
 from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere, Peer, PeerResources
 from controlplane.apiserver.registry.sources import SourceDescriptor, SourceHook, SourceHost, SourceServices
 from controlplane.apiserver.registry.table import ResourceTable
+from controlplane.client.forward.head import quoted_path
 from controlplane.client.forward.transport import ForwardTransport
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import RequestInfo
@@ -28,7 +28,7 @@ from controlplane.peerproxy.cache import Heard, PeerCache
 from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.everybodys import Everybodys
 from controlplane.peerproxy.fetch import PeerFetch
-from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder
+from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder, Route
 from controlplane.peerproxy.mark import MEANT_FOR
 from controlplane.peerproxy.metrics import ENDPOINT_RESOLUTION, PROXY_ERRORS, REFUSED, Rerouted, gvr_labels
 from controlplane.peerproxy.stale import as_stale
@@ -46,15 +46,6 @@ FIRST_HEARING_SECONDS = 2.0
 _REMEMBERED_ROUTES = 4096
 _REMEMBERED_CHARACTERS = 512
 """Of a path."""
-
-
-class _Route(NamedTuple):
-    """How requests of a verb for a path are answered: by one of these peers, unless the definition is there that would
-    make what they ask for everybody's."""
-
-    able: tuple[str, ...]
-    definition: bytes | None
-    rerouted: Rerouted
 
 
 def peer_source(config: PeerProxyConfig) -> SourceDescriptor:
@@ -84,7 +75,7 @@ class PeerSource:
         self._forwarder = Forwarder(config, self._transport, self._trust, unavailable=self._ask_again)
         self._everybodys = Everybodys(services.mirror, services.tables)
         self._left_out = self._everybodys.names()
-        self._routes: dict[tuple[str, str], _Route] = {}
+        self._routes: dict[tuple[str, str], Route] = {}
         """By verb and path, of the current table."""
         self._looking: asyncio.Handle | None = None
         fetch = PeerFetch(self._transport, self._trust, self._tables, self._everybodys, whole=config.whole)
@@ -150,9 +141,9 @@ class PeerSource:
             raise service_unavailable(
                 "Error getting ip and port info of the remote server while proxying", RETRY_SECONDS
             )
-        return self._forwarder.forward(peer, request, route.rerouted)
+        return self._forwarder.forward(peer, request, route)
 
-    def _route(self, info: RequestInfo) -> _Route | None:
+    def _route(self, info: RequestInfo) -> Route | None:
         """Who answers, as the table has it; None: nobody.
 
         Raises:
@@ -170,7 +161,7 @@ class PeerSource:
                     "not all servers have said yet what they serve, please try again", RETRY_SECONDS
                 )
             return None
-        route = _Route(able, definition, Rerouted(gvr_labels(info)))
+        route = Route(able, definition, quoted_path(info.path), Rerouted(gvr_labels(info)))
         if len(info.path) <= _REMEMBERED_CHARACTERS:
             if len(self._routes) >= _REMEMBERED_ROUTES:
                 self._routes.clear()

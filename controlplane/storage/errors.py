@@ -82,6 +82,10 @@ class Unavailable(StorageError):
         self.outcome_known = outcome_known
 
 
+class StoreFull(Unavailable):
+    """There is no room for a write, until an operator makes some. Reads go on."""
+
+
 class Stale(Unavailable):
     """The mirror has lost its stream, so it cannot prove a read consistent."""
 

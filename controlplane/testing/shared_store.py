@@ -68,6 +68,9 @@ class _Share:
     async def revision(self) -> int:
         return await self._kv.revision()
 
+    def problem_nowait(self) -> str:
+        return self._kv.problem_nowait()
+
     def revision_nowait(self) -> int | None:
         return None  # other servers write to it
 

@@ -16,6 +16,8 @@ import uvloop
 from tests.bench.harness import post_many
 from tests.bench.load import Load
 from tests.bench.report import Row
+from tests.bench.rows_stretch import measured
+from tests.bench.stretch import CREATES
 from tests.processes import Plane, resident_mb, sample_plane
 
 __all__ = ["hundred_thousand", "idle_memory", "readiness", "watch_memory"]
@@ -114,7 +116,7 @@ def hundred_thousand() -> Iterator[Row]:
             post_many(plane.target, "default", 100_000)
             rate = 100_000 / (time.perf_counter() - begin)
             grown = resident_mb(plane.process.pid)
-            stall = metric_ms(plane, "controlplane_loop_longest_stretch_seconds")
+            late = metric_ms(plane, "controlplane_loop_longest_stretch_seconds")
             collection = metric_ms(plane, "controlplane_gc_longest_collection_seconds")
         yield Row(
             name="100,000 x 1 KB: resident after writing them",
@@ -124,9 +126,7 @@ def hundred_thousand() -> Iterator[Row]:
             at_most=True,
             detail={"creates_per_second": round(rate)},
         )
-        yield Row(
-            name="100,000 x 1 KB: longest stretch on the loop, writing", value=stall, target=5, unit="ms", at_most=True
-        )
+        yield longest_callback(late)
         yield Row(
             name="100,000 x 1 KB: CPU of the longest garbage collection, writing",
             value=collection,
@@ -144,6 +144,21 @@ def hundred_thousand() -> Iterator[Row]:
                 at_most=True,
                 detail={"ready_seconds": round(plane.ready_seconds, 2)},
             )
+
+
+def longest_callback(late_ms: float) -> Row:
+    """Of 100,000 creates, by processor time; ``late_ms``: how late the loop of the process was, others' work on the
+    machine included."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        seen = measured(name, objects=100_000, seconds=10.0, only_creates=True)[CREATES]
+    return Row(
+        name="100,000 x 1 KB: longest callback on the loop, writing",
+        value=seen["ms"],
+        target=5,
+        unit="ms",
+        at_most=True,
+        detail={"callback": seen["longest"], "collection_ms": seen["collection_ms"], "late_ms": round(late_ms, 1)},
+    )
 
 
 def metric_ms(plane: Plane, name: str) -> float:

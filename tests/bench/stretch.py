@@ -4,8 +4,8 @@
 
 The work comes from other processes: creates until there are ``objects`` of 1 KB, GETs, LISTs of 7,000 of them, writes
 that ``watchers`` see, creates of ``definitions`` that are published; ``seconds`` each. Then a list as a table, objects
-of ``parts`` parts, and the ``longest`` published definitions. Milliseconds of processor time,
-garbage collections apart.
+of ``parts`` parts, and the ``longest`` published definitions. With ``only_creates`` nothing but the creates.
+Milliseconds of processor time, garbage collections apart.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from tests.bench.traffic_large import TABLE
 from tests.processes import target_of
 from tests.stretches import Stretches
 
-__all__ = ["measure"]
+__all__ = ["CREATES", "measure"]
 
+CREATES = "create, 32 clients"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -48,6 +49,7 @@ async def measure(
     parts: int = 5000,
     longest: int = 5,
     seconds: float = 3.0,
+    only_creates: bool = False,
 ) -> dict[str, dict[str, Any]]:
     """By kind of work: ``ms`` of the longest callback and which it was, ``collection_ms`` of the longest collection,
     ``operations`` done. For a process of its own, on asyncio's own loop."""
@@ -80,7 +82,9 @@ async def measure(
             created = part = 0
             while created < objects:
                 created, part = created + await drive("load", of(op="create", prefix=f"s{part}")), part + 1
-            note("create, 32 clients", created)
+            note(CREATES, created)
+            if only_creates:
+                return seen
             note("GET, 32 clients", await drive("load", of(path=f"{CONFIG_MAPS}/s0-1")))
             listing = of(path=f"{CONFIG_MAPS}?limit=7000", connections=2)
             note(f"LIST of {min(created, 7000):,}", await drive("load", listing))

@@ -17,6 +17,7 @@ from controlplane.storage.kv.api import ABSENT, KV, prefix_end
 from controlplane.storage.kv.backends import open_kv
 from controlplane.storage.maintenance import check
 from tests.aio import run
+from tests.integration.plane import config_in, running_plane
 
 DISK_BYTES = 8 * 1024 * 1024
 
@@ -103,5 +104,88 @@ def test_a_commit_that_another_program_blocks_fails_and_the_store_recovers(tmp_p
         assert [item.key for item in (await kv.range(b"/", prefix_end(b"/"))).items] == [b"/a", b"/b"]
         await kv.close()
         assert check(path).problems == ()
+
+    run(scenario())
+
+
+def take_away(store: Path, aside: Path, names: tuple[str, ...]) -> None:
+    aside.mkdir()
+    for name in names:
+        (store / name).rename(aside / name)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("store.db", "store.db-wal", "store.db-shm"), ("store.db",), ("store.db-wal",)],
+    ids=["all", "file", "log"],
+)
+def test_a_file_that_is_taken_away_takes_no_writes_with_it(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """What goes into a file without a name would be gone with the server."""
+
+    async def scenario() -> None:
+        store, aside = tmp_path / "store", tmp_path / "aside"
+        kv = await open_kv(f"sqlite:{store}/store.db")
+        before = [(await kv.put(b"/%d" % n, b"v", expect=ABSENT)).revision for n in range(3)]
+        take_away(store, aside, names)
+        with pytest.raises(Unavailable, match="has been taken away under the server; put it back"):
+            await kv.put(b"/lost", b"v", expect=ABSENT)
+        if "store.db" in names:
+            with pytest.raises(Unavailable, match="the store is being read again"):
+                await kv.put(b"/also", b"v", expect=ABSENT)
+            for name in names:
+                (aside / name).rename(store / name)
+        await created_when_ready(kv, b"/after")
+        await kv.close()
+        assert check(store / "store.db").clean
+        kv = await open_kv(f"sqlite:{store}/store.db")
+        found = {item.key: item.mod_revision for item in (await kv.range(b"/", prefix_end(b"/"))).items}
+        assert {b"/0", b"/1", b"/2", b"/after"} <= found.keys()
+        assert [found[b"/%d" % n] for n in range(3)] == before
+        await kv.close()
+
+    run(scenario())
+
+
+def test_another_file_in_the_place_of_the_store_is_not_mixed_with_it(tmp_path: Path) -> None:
+    """SQLite would bring the one's write-ahead log into the other."""
+
+    async def scenario() -> None:
+        one, aside = tmp_path / "one.db", tmp_path / "aside.db"
+        for name in ("one", "two"):
+            kv = await open_kv(f"sqlite:{tmp_path}/{name}.db")
+            await kv.put(b"/" + name.encode(), b"v", expect=ABSENT)
+            await kv.close()
+        kv = await open_kv(f"sqlite:{one}")
+        os.link(one, aside)
+        (tmp_path / "two.db").replace(one)
+        with pytest.raises(Unavailable, match=r"one\.db has been replaced under the server; put it back"):
+            await kv.put(b"/lost", b"v", expect=ABSENT)
+        await asyncio.sleep(1.2)  # it is read again every second
+        with pytest.raises(Unavailable, match="has been replaced"):
+            await kv.put(b"/also", b"v", expect=ABSENT)
+        await kv.close()
+        assert check(one).clean
+        assert check(aside).live_keys >= 1
+        kv = await open_kv(f"sqlite:{one}")
+        assert [item.key for item in (await kv.range(b"/", prefix_end(b"/"))).items] == [b"/two"]
+        await kv.close()
+
+    run(scenario())
+
+
+def test_a_server_whose_store_is_taken_away_is_not_ready_until_it_is_back(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        path = "/api/v1/namespaces/default/configmaps"
+        async with running_plane(tmp_path, config_in(tmp_path, store=f"sqlite:{tmp_path}/store.db")) as plane:
+            (tmp_path / "store.db").rename(tmp_path / "aside.db")
+            refused, _ = await plane.call("POST", path, {"metadata": {"name": "lost"}})
+            assert refused == 500
+            status, text = await plane.call("GET", "/readyz")
+            assert (status, "[-]etcd failed" in text) == (500, True)
+            (tmp_path / "aside.db").rename(tmp_path / "store.db")
+            async with asyncio.timeout(20):
+                while (await plane.call("GET", "/readyz"))[0] != 200:  # noqa: ASYNC110  # asked as a load balancer does
+                    await asyncio.sleep(0.05)
+            assert (await plane.call("POST", path, {"metadata": {"name": "kept"}}))[0] == 201
 
     run(scenario())

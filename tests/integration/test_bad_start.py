@@ -145,9 +145,10 @@ def test_store_is_full(tmp_path: Path) -> None:
                     acknowledged.add(f"m{index}")
                 elif len(acknowledged) > 3:
                     assert answer.status >= 500
-                    assert answer.json()["kind"] == "Status"
+                    assert answer.json()["message"] == "etcdserver: mvcc: database space exceeded"
                     break
             assert codes - {201}, "the disk never filled up"
+            assert "database or disk is full: the disk is full; free space" in (tmp_path / "log.txt").read_text()
             listed = {i["metadata"]["name"] for i in plane.request("GET", path + "?resourceVersion=0").json()["items"]}
             assert acknowledged <= listed
             subprocess.run(["mount", "-o", "remount,size=64m", str(mount)], check=True)

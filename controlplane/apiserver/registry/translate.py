@@ -8,6 +8,7 @@ from __future__ import annotations
 from controlplane.apimachinery import status
 from controlplane.apimachinery.identity import GroupResource
 from controlplane.apimachinery.status import APIError
+from controlplane.base import logs
 from controlplane.storage.errors import (
     Compacted,
     ConversionFailed,
@@ -17,6 +18,7 @@ from controlplane.storage.errors import (
     RevisionConflict,
     Stale,
     StorageError,
+    StoreFull,
     Unavailable,
     Unreadable,
     ValueTooLarge,
@@ -32,6 +34,10 @@ CONTINUE_EXPIRED = (
     "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
     "deleted between the time the first chunk was returned and now may show up in the list."
 )
+STORE_FULL = "etcdserver: mvcc: database space exceeded"
+"""etcd's words, which clients know, whatever the store is."""
+_REFUSALS = logs.Seldom(logs.get(__name__))
+"""Clients are not told why: whoever reads the log is."""
 _RETRY_UNREACHABLE_SECONDS = 2
 """What upstream tells clients to wait when etcd cannot be reached."""
 
@@ -57,7 +63,11 @@ def translate(error: StorageError, gr: GroupResource, name: str, operation: str)
             return status.storage_read_error(gr, error.why, name)
         case Stale():
             return status.timeout(f"the {operation} of {gr} could not be proved consistent: {error}", 1)
+        case StoreFull():
+            _REFUSALS.warning("the store has no room", error=error)
+            return status.unknown_error(STORE_FULL)
         case Unavailable():
+            _REFUSALS.warning("the store does not answer", error=error)
             return status.server_timeout(gr, operation, _RETRY_UNREACHABLE_SECONDS)
     return status.internal_error(str(error))
 

@@ -249,7 +249,10 @@ class Connection(asyncio.Protocol):
         answer: Answer
         if head.plain_bytes == len(rest):
             answer = Answer(head, data, rest)
-            self._finished(head)
+            if head.keep:
+                self._free(self)
+            else:
+                self._finished(head)
         elif head.final:
             answer = self._begin_body(head, data, rest)
         else:

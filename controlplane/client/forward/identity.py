@@ -74,29 +74,35 @@ def forwarded(request: Request, *, to_peer: bool = False) -> tuple[str, bytes]:
 
 class ToPeer(NamedTuple):
     """What goes to ``endpoint`` of all requests with the same headers by ``user`` from ``remote``, after the target:
-    ``rest``, which the Audit-Id follows. ``upgrades``: they ask for another protocol."""
+    ``rest``, which the Audit-Id follows. ``plain``: they have no body, and ask for no other protocol."""
 
     user: UserInfo
     remote: str
     endpoint: Endpoint
     rest: str
-    upgrades: bool
+    plain: bool
 
 
 def to_peer(request: Request, endpoint: Endpoint) -> ToPeer:
-    """See there; made once for headers that a connection sends again."""
+    """See there; made once for headers that a connection sends again. No others are plain: whether there is a body may
+    not be told from them."""
     headers, user, remote = request.headers, request.user, request.remote
     if type(headers) is not KnownHeaders:
-        return _to_peer(request, endpoint)
+        return _NOT_PLAIN
     note: ToPeer | None = headers.notes.get(ToPeer)
-    if note is None or note.user is not user or note.remote is not remote or note.endpoint != endpoint:
+    if note is None or note.user is not user or note.remote is not remote or note.endpoint is not endpoint:
         note = headers.notes[ToPeer] = _to_peer(request, endpoint)
     return note
 
 
 def _to_peer(request: Request, endpoint: Endpoint) -> ToPeer:
     rest = version_and_host(endpoint) + _common_lines(request, PEER_PROXIED).decode("utf-8", "surrogateescape")
-    return ToPeer(request.user, request.remote, endpoint, rest, asks_for_upgrade(request.headers))
+    headers = request.headers
+    plain = not (asks_for_upgrade(headers) or "Content-Length" in headers or "Transfer-Encoding" in headers)
+    return ToPeer(request.user, request.remote, endpoint, rest, plain)
+
+
+_NOT_PLAIN = ToPeer(UserInfo(name=""), "", Endpoint("", 0), "", plain=False)
 
 
 def _common_lines(request: Request, mark: str) -> bytes:

@@ -25,7 +25,7 @@ from controlplane.client.forward.pool import Pool, Unanswered
 from controlplane.client.webhook import Endpoint
 from controlplane.client.webhook.errors import reason_of_connection
 
-__all__ = ["CONNECT_SECONDS", "REPEATABLE", "WITH_BODY", "ForwardTransport", "NotTrusted", "Trust", "Unanswered"]
+__all__ = ["CONNECT_SECONDS", "REPEATABLE", "ForwardTransport", "NotTrusted", "Trust", "Unanswered"]
 
 log = logs.get(__name__)
 
@@ -36,7 +36,11 @@ _REFUSAL_SECONDS = 0.5
 """How long a refusal may take to come."""
 REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing: what may be sent again where a kept connection turns out to be closed."""
-WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
+
+_Stamp = tuple[tuple[int, int], ...]
+"""What files look like: when each was changed, and its size."""
 
 
 class NotTrusted(Exception):
@@ -84,13 +88,14 @@ class ForwardTransport:
         Raises:
             NotTrusted.
         """
-        made = self._contexts.get(trust)
-        if made is None:
+        while (made := self._contexts.get(trust)) is None:
+            files = self._stamp
             try:
-                made = await asyncio.to_thread(self._make_context, trust)
+                new = await asyncio.to_thread(self._make_context, trust)
             except (OSError, ValueError) as error:
                 raise NotTrusted(str(error)) from error
-            made = self._contexts.setdefault(trust, made)  # somebody else may have been sooner
+            if files == self._stamp:  # else it may be of the files before
+                self._contexts.setdefault(trust, new)  # somebody else may have been sooner
         return made
 
     async def pool(self, trust: Trust, endpoint: Endpoint) -> Pool:
@@ -118,7 +123,7 @@ class ForwardTransport:
         Raises:
             NotTrusted. Unanswered.
         """
-        if body or method in WITH_BODY:
+        if body or method in _WITH_BODY:
             lines = b"Content-Length: %d\r\n%b" % (len(body), lines)
         request = request_head(method, target, endpoint, lines) + body
         return await self.exchange(trust, endpoint, method, request, await self.pool(trust, endpoint))
@@ -191,11 +196,25 @@ class ForwardTransport:
         self._end(why, lambda place: place == endpoint)
 
     async def follow_certificate(self, clock: Clock) -> None:
-        """Take up a replaced proxy certificate; runs until cancelled."""
+        """Take up a replaced proxy certificate; runs until cancelled. One that cannot be used, as while only one of its
+        files has been replaced, is not taken up before it can."""
+        refused: _Stamp | None = None
         while True:
             await clock.sleep(LOOK_SECONDS)
             stamp = await asyncio.to_thread(self._look)
-            if stamp != self._stamp:
+            if stamp in (self._stamp, refused):
+                continue
+            try:
+                await asyncio.to_thread(self._check)
+            except (OSError, ValueError) as error:
+                refused = stamp
+                log.warning(
+                    "the proxy client certificate has changed and cannot be used; the one before stays in use",
+                    file=self._cert_file,
+                    error=error,
+                )
+                continue
+            if stamp == await asyncio.to_thread(self._look):  # else what was checked may not be what was seen
                 self._stamp = stamp
                 self.forget(frozenset())
                 log.info("the proxy client certificate has changed", file=self._cert_file)
@@ -213,13 +232,18 @@ class ForwardTransport:
                 del self._retired[pool]
                 pool.end(why)
 
-    def _look(self) -> tuple[tuple[int, int], ...]:
+    def _check(self) -> None:
+        """Raises OSError, ValueError."""
+        if self._cert_file:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(self._cert_file, self._key_file)
+
+    def _look(self) -> _Stamp:
         found = []
         for file in filter(None, (self._cert_file, self._key_file)):
             try:
                 status = os.stat(file)
             except OSError:
-                return ()  # using it will say so
+                return ()
             found.append((status.st_mtime_ns, status.st_size))
         return tuple(found)
 

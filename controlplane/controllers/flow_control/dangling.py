@@ -92,5 +92,10 @@ def build(context: ControllerContext) -> Controller[Key]:
 
 
 DESCRIPTOR = ControllerDescriptor(
-    name=NAME, build=build, needs=(FLOW_SCHEMAS.gr, PRIORITY_LEVELS.gr), in_server=True, after_ready=True
+    name=NAME,
+    build=build,
+    needs=(FLOW_SCHEMAS.gr, PRIORITY_LEVELS.gr),
+    in_server=True,
+    after_ready=True,
+    hook="priority-and-fairness-config-consumer",
 )

@@ -111,19 +111,21 @@ class Ring:
             expired = self._marks.popleft()[1]
         keep_from = max(min(expired, total - budget.min_changes), total - budget.max_changes) - self._dropped
         stop = min(self._offset + _DROPS_A_TRIM, len(self._changes))
-        while self._offset < stop and (self._offset < keep_from or self._bytes > budget.max_bytes):
-            self._drop_revision()
+        if self._offset < min(keep_from, stop):
+            self._drop_to(min(keep_from, stop))
+        while self._offset < stop and self._bytes > budget.max_bytes:
+            self._drop_to(self._offset + 1)
         if self._offset > 1024 and self._offset * 2 > len(self._changes):
             del self._revisions[: self._offset], self._changes[: self._offset]
             self._dropped += self._offset
             self._offset = 0
 
-    def _drop_revision(self) -> None:
-        self.floor = self._revisions[self._offset]
-        end = bisect_right(self._revisions, self.floor, self._offset)
-        for at in range(self._offset, end):
-            self._bytes -= _weight(self._changes[at])
-        self._changes[self._offset : end] = [_GONE] * (end - self._offset)
+    def _drop_to(self, place: int) -> None:
+        """Drop all changes before a place, which is behind the first, and those of the same revision as the last."""
+        self.floor = self._revisions[place - 1]
+        begin, end = self._offset, bisect_right(self._revisions, self.floor, place - 1)
+        self._bytes -= sum(map(_weight, self._changes[begin:end]))
+        self._changes[begin:end] = [_GONE] * (end - begin)
         self._offset = end
 
 

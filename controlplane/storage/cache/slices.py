@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from time import perf_counter
 
-__all__ = ["SLICE_SECONDS", "Slices"]
+__all__ = ["MANY_ENTRIES", "SLICE_SECONDS", "Slices"]
 
 SLICE_SECONDS = 0.002
 """How long a stretch may hold the loop. Nothing may hold it over 5 ms; what a slice ends with must still fit."""
+
+MANY_ENTRIES = 20_000
+"""To gather so many in one step takes some milliseconds: what follows is a stretch of its own."""
 
 
 class Slices:

@@ -26,7 +26,7 @@ from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.metrics import INIT_EVENTS, TERMINATED_WATCHERS, WATCH_EVENTS
 from controlplane.storage.cache.ring import Change
 from controlplane.storage.cache.selection import Selection
-from controlplane.storage.cache.slices import Slices
+from controlplane.storage.cache.slices import MANY_ENTRIES, Slices
 from controlplane.storage.cache.translate import EVENT_ERRORS, event_error
 from controlplane.storage.errors import Compacted, FutureRevision, Stale
 
@@ -217,6 +217,8 @@ class Watcher:
         selection, mirror = self._selection, self._mirror
         entries, revision = mirror.scan(selection.scope), mirror.revision
         slices = Slices()
+        if len(entries) >= MANY_ENTRIES:
+            await slices.rest()
         lines: list[bytes] = []
         size_bytes = count = 0
         if selection.view.is_remote:
@@ -275,6 +277,8 @@ class Watcher:
             elif not lines and through == self._mirror.revision:
                 self._join(through)
                 return
+            if slices.due():  # to write some hundred kilobytes is a slice of its own
+                await slices.rest()
             self.position = max(self.position, through)
             await self._write_lines(lines)
             if slices.due():
@@ -297,6 +301,8 @@ class Watcher:
                 # the store may be ahead of the mirror: what is above it comes from the ring or the channel
                 reached = min(through, mirror.revision)
                 lines = await self._lines([change for change in changes if change.revision <= reached])
+                if slices.due():
+                    await slices.rest()
                 await self._write_lines(lines)
                 self.position = max(self.position, reached)
                 if self.position >= collection.floor or reached < through:

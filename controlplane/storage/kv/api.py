@@ -178,6 +178,9 @@ class KV(Protocol):
     def revision_nowait(self) -> int | None:
         """The same without asking anybody, where the process owns the store; None where it must be asked."""
 
+    def problem_nowait(self) -> str:
+        """Why the store answers nothing now, as far as that is known without asking; else ``""``."""
+
     async def compact(self, revision: int) -> None:
         """Forget history at and below ``revision`` (its live values stay). Compacting lower again is no error.
 

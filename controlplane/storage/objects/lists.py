@@ -6,16 +6,19 @@ the store. Long work is sliced: the snapshot is taken in one step, before the fi
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
+from heapq import merge
+from itertools import islice
 
 from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.storage.api import Freshness, ListResult, Match, Predicate
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.metrics import CONSISTENT_READS, READ_WAIT
 from controlplane.storage.cache.mirror import Mirror
-from controlplane.storage.cache.slices import Slices
+from controlplane.storage.cache.slices import MANY_ENTRIES, Slices
 from controlplane.storage.cache.view import View
 from controlplane.storage.errors import Compacted, FutureRevision, Stale, Unreadable, UnreadableList
 from controlplane.storage.kv.api import LATEST
@@ -24,6 +27,8 @@ __all__ = ["Lister"]
 
 HISTORY_PAGE = 500
 """Objects read at once from the store's history while a predicate looks for enough of them."""
+SORTED_KEYS = 2_000
+"""Sorted at once, in less than a millisecond."""
 UNREADABLE_LIMIT = 100
 """Unreadable objects after which a list gives up naming them, as upstream."""
 
@@ -67,6 +72,8 @@ class Lister:
                 await self._prepare(entries)
                 return _page(entries, total, revision, limit)
             entries = mirror.image.index.scan(start, end)
+            if len(entries) >= MANY_ENTRIES:
+                await asyncio.sleep(0)
         if predicate.signature:
             return await self._filtered(entries, predicate, revision, version=version, limit=limit)
         total = len(entries)
@@ -106,7 +113,7 @@ class Lister:
             return live
         kept: list[Entry] = []
         at = 0
-        for key in sorted(then):  # few changes among many objects: all that lies between two is taken over at once
+        for key in await _sorted(then, slices):  # all that lies between two changed ones is taken over at once
             place = bisect_left(live, key, lo=at, key=_key)
             kept += live[at:place]
             at = place + 1 if place < len(live) and live[place].key == key else place
@@ -196,6 +203,16 @@ class Lister:
                     await slices.rest()
         if unreadable:
             raise UnreadableList(unreadable)
+
+
+async def _sorted(keys: Collection[bytes], slices: Slices) -> Iterator[bytes]:
+    """Keys in order: sorted in pieces, which are merged as they are asked for."""
+    left, pieces = iter(keys), []
+    while piece := sorted(islice(left, SORTED_KEYS)):
+        pieces.append(piece)
+        if slices.due():
+            await slices.rest()
+    return merge(*pieces)
 
 
 def _matches(view: View, entry: Entry, version: str, predicate: Predicate) -> bool:

@@ -23,6 +23,7 @@ AGGREGATION = {
 }
 AUTHENTICATION = {"start-cluster-authentication-info-controller"}
 TOKENS = {"start-legacy-token-tracking-controller"}
+FLOW_CONTROL = {"priority-and-fairness-config-consumer", "priority-and-fairness-config-producer"}
 LEASES = {"start-kube-apiserver-identity-lease-garbage-collector"}
 ALWAYS = {
     "generic-apiserver-start-informers",
@@ -41,6 +42,7 @@ ALWAYS = {
         pytest.param(("resources.apiservices",), AGGREGATION, id="API services"),
         pytest.param(("resources.configmaps",), AUTHENTICATION | TOKENS, id="configmaps"),
         pytest.param(("resources.leases",), LEASES, id="leases"),
+        pytest.param(("resources.flowschemas",), FLOW_CONTROL, id="flow schemas"),
     ],
 )
 def test_hooks_are_there_with_what_they_are_about(off: tuple[str, ...], gone: set[str], tmp_path: Path) -> None:
@@ -53,7 +55,7 @@ def test_hooks_are_there_with_what_they_are_about(off: tuple[str, ...], gone: se
                 for line in lines
                 if line.startswith("[+]poststarthook/")
             }
-            known = ALWAYS | EXTENSIONS | AGGREGATION | AUTHENTICATION | TOKENS | LEASES
+            known = ALWAYS | EXTENSIONS | AGGREGATION | AUTHENTICATION | TOKENS | LEASES | FLOW_CONTROL
             assert known & hooks == known - gone
 
     run(main())

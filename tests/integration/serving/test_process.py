@@ -87,6 +87,21 @@ def test_told_twice_it_ends_at_once(tmp_path: Path) -> None:
         assert plane.process.wait(20) == 1
 
 
+def test_told_to_stop_while_it_starts_it_ends(tmp_path: Path) -> None:
+    """A store that takes connections and says nothing holds the start up for a long time."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        store = f"--store=etcd:127.0.0.1:{silent.getsockname()[1]}"
+        command = [sys.executable, "-m", "sample_controlplane", "--secure-port=0", "--cert-dir=.", store]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path, text=True) as process:
+            accepted, _ = silent.accept()
+            process.send_signal(signal.SIGTERM)
+            _, said = process.communicate(timeout=20)
+            accepted.close()
+    assert process.returncode == 0, said
+    assert "told to stop before it served" in said
+    assert "Traceback" not in said
+
+
 def test_silent_clients_do_not_keep_others_out(tmp_path: Path) -> None:
     """More connections that never begin their handshake than are shaken at a time."""
     with sample_plane(tmp_path) as plane:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -61,3 +62,12 @@ def test_declared_order() -> None:
     assert list(ordered) == ["apiGroup", "inner", "labels"]
     assert list(ordered["inner"]) == ["count", "maybe"]
     assert list(ordered["labels"]) == ["a", "b"]
+
+
+def test_what_is_in_a_map_is_sorted_too() -> None:
+    fields: dict[str, object] = {
+        "f:spec": {"f:user": {}, ".": {}, "f:resourceAttributes": {"f:verb": {}, "f:group": {}}},
+        "f:a": {},
+    }
+    ordered = in_declared_order({"fieldsV1": fields}, {"properties": {"fieldsV1": {"type": "object"}}})
+    assert json.dumps(ordered) == json.dumps({"fieldsV1": fields}, sort_keys=True)

@@ -101,3 +101,12 @@ def test_foreign_libraries_show_warnings_only() -> None:
     logging.getLogger("somelib").warning("trouble %d", 7)
     assert '"trouble 7"' in stream.getvalue()
     assert "chatter" not in stream.getvalue()
+
+
+def test_a_warning_that_repeats_is_written_once() -> None:
+    stream = written()
+    seldom = logs.Seldom(logs.get("controlplane.demo"))
+    for n in range(3 * logs.SELDOM_TEXTS):
+        for error in ("full", f"lost {n % 2}"):
+            seldom.warning("refused", error=ValueError(error))
+    assert re.findall(r'error="(.*)"', stream.getvalue()) == ["full", "lost 0", "lost 1"]

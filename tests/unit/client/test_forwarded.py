@@ -106,20 +106,28 @@ def test_paths_are_encoded_as_they_were(path: str, sent: str) -> None:
 PEER = Endpoint("127.0.0.1", 6443)
 
 
-def rest(request: Request, endpoint: Endpoint = PEER) -> str:
-    return to_peer(request, endpoint).rest
+def known(*headers: tuple[str, str], user: UserInfo = ALICE, remote: str = "10.0.0.1") -> Request:
+    """A request with headers that come again."""
+    return again(made(*headers), KnownHeaders(CIMultiDict(headers)), user=user, remote=remote)
 
 
-def again(request: Request, *, user: UserInfo = ALICE, remote: str = "10.0.0.1") -> Request:
+def again(
+    before: Request, headers: KnownHeaders | None = None, *, user: UserInfo = ALICE, remote: str = "10.0.0.1"
+) -> Request:
     """The next request with the same headers."""
-    following = Request("GET", "/", headers=request.headers, remote=remote)
-    following.user = user
-    return following
+    request = Request("GET", "/", headers=headers if headers is not None else before.headers, remote=remote)
+    request.user = user
+    return request
+
+
+def rest(request: Request, endpoint: Endpoint = PEER) -> str:
+    said = to_peer(request, endpoint)
+    assert said.plain
+    return said.rest
 
 
 def test_what_a_peer_is_sent_is_rendered_once_for_headers_that_come_again() -> None:
-    first = made(("Host", "x"))
-    first.headers = KnownHeaders(first.headers)
+    first = known(("Host", "x"))
     note = to_peer(first, PEER)
     assert to_peer(again(first), PEER) is note
     assert note.rest == "HTTP/1.1\r\nHost: 127.0.0.1:6443\r\n" + "\r\n".join([*WHO, f"{PEER_PROXIED}: true", ""])
@@ -128,21 +136,29 @@ def test_what_a_peer_is_sent_is_rendered_once_for_headers_that_come_again() -> N
 
 @OTHERS
 def test_nobody_goes_as_somebody_else_on_the_same_connection(other: UserInfo) -> None:
-    first = made(("Host", "x"))
-    first.headers = KnownHeaders(first.headers)
+    first = known(("Host", "x"))
     seen = rest(first)
-    assert rest(again(first, user=other)) == rest(made(("Host", "x"), user=other)) != seen
+    assert rest(again(first, user=other)) == rest(known(("Host", "x"), user=other)) != seen
     assert rest(again(first)) == seen, "and back"
     assert "X-Forwarded-For: 10.0.0.2" in rest(again(first, remote="10.0.0.2"))
 
 
 @pytest.mark.parametrize(
-    ("headers", "asks"),
+    ("headers", "is_plain"),
     [
-        pytest.param((("Connection", "Upgrade"), ("Upgrade", "websocket")), True, id="both"),
-        pytest.param((("Connection", "Upgrade"),), False, id="no protocol"),
-        pytest.param((("Upgrade", "websocket"),), False, id="not of this connection"),
+        pytest.param((), True, id="plain"),
+        pytest.param((("Connection", "Upgrade"), ("Upgrade", "websocket")), False, id="another protocol"),
+        pytest.param((("Connection", "Upgrade"),), True, id="no protocol"),
+        pytest.param((("Upgrade", "websocket"),), True, id="not of this connection"),
+        pytest.param((("Content-Length", "2"),), False, id="a body"),
+        pytest.param((("Transfer-Encoding", "chunked"),), False, id="a body of chunks"),
     ],
 )
-def test_who_asks_for_another_protocol(headers: tuple[tuple[str, str], ...], *, asks: bool) -> None:
-    assert to_peer(made(("Host", "x"), *headers), PEER).upgrades is asks
+def test_what_has_a_body_or_wants_another_protocol_is_not_plain(
+    headers: tuple[tuple[str, str], ...], *, is_plain: bool
+) -> None:
+    assert to_peer(known(("Host", "x"), *headers), PEER).plain is is_plain
+
+
+def test_of_other_headers_it_is_not_told_whether_there_is_a_body() -> None:
+    assert not to_peer(made(("Host", "x")), PEER).plain

@@ -81,20 +81,14 @@ def one_write(response: Response, *, close: bool) -> tuple[bool, bytes | None]:
 
 def _received(response: ReceivedResponse) -> bytes | None:
     """Another server's answer as it came, with the headers that have been added here; None: it has to be made anew."""
-    (status, content_type, said), headers = response.said, response.headers
-    begin = len(said)
-    added = headers[begin:]
-    if (
-        headers[:begin] != said
-        or response.body is not response.came
-        or response.status != status
-        or response.content_type != content_type
-        or len(response.came) > ONE_WRITE_BYTES
-        or _asks_to_close(added)
-    ):
+    headers, known, received, at = response.headers, response.known, response.received, response.insert_at
+    begin = len(known)
+    if headers[:begin] != known or (response.status, response.content_type, response.body) != response.said:
         return None
-    received, at = response.received, response.insert_at
-    return b"".join((received[:at], header_lines(added).encode(), received[at:]))
+    lines = header_lines(headers[begin:])
+    if "Connection:" in lines or len(received) > ONE_WRITE_BYTES:
+        return None
+    return received[:at] + lines.encode() + received[at:]
 
 
 class CompleteAnswer(AiohttpResponse):
@@ -132,6 +126,7 @@ class CompleteAnswer(AiohttpResponse):
                 await _drained(request)
         else:
             transport.write(first)
+            await asyncio.sleep(0)  # to make the end of the body may have been a slice of its own
             for piece in _slices(body):
                 await _write_slice(request, transport, piece)
 

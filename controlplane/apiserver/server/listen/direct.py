@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Coroutine
 from contextvars import Context
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp.http import HttpVersion, HttpVersion11
@@ -101,7 +100,7 @@ class DirectRoad:
         self._owed = 0  # bytes of a body that the ordinary road is still to get, or UNKNOWN
         self._held = b""
         self._task: asyncio.Task[None] | None = None
-        self._waiting: Rest[Response] | None = None  # what goes on without a task
+        self._waiting: tuple[Rest[Response], Found] | None = None  # what goes on without a task
         self.busy = False
 
     def take(self, data: bytes) -> bool:
@@ -153,21 +152,23 @@ class DirectRoad:
     def lost(self) -> None:
         """The client has gone: nobody waits for the answer."""
         if self._waiting is not None:
-            self._waiting.cancel()
+            self._waiting[0].cancel()
         elif self._task is not None:
             self._task.cancel()
 
     def _wait(self, rest: Rest[Response], found: Found) -> None:
         """Go on with a request when what it waits for is there."""
-        if not rest.followed(partial(self._go_on, rest, found)):
+        if not rest.followed(self._go_on):
             self._begin(self._finish(rest, found), rest.context)
             return
-        self._waiting, self.busy = rest, True
+        self._waiting, self.busy = (rest, found), True
         self._front.waiting.add(self)
         self._connection.under_way()
 
-    def _go_on(self, rest: Rest[Response], found: Found) -> None:
+    def _go_on(self) -> None:
         """Take the next step of what waited without a task."""
+        assert self._waiting is not None
+        rest, found = self._waiting
         self._waiting = None
         self._front.waiting.discard(self)
         try:

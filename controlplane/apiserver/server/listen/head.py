@@ -48,10 +48,13 @@ def _clean(value: str) -> str:
 
 def header_lines(headers: Sequence[tuple[str, str]]) -> str:
     """Headers, one a line."""
-    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-    if lines.count("\n") == len(headers) == lines.count("\r"):
-        return lines
-    return "".join([f"{_clean(name)}: {_clean(value)}\r\n" for name, value in headers])
+    if not headers:
+        return ""
+    lines = "\r\n".join(map(": ".join, headers))
+    breaks = len(headers) - 1
+    if lines.count("\n") != breaks or lines.count("\r") != breaks:
+        lines = "\r\n".join([f"{_clean(name)}: {_clean(value)}" for name, value in headers])
+    return lines + "\r\n"
 
 
 def head(

@@ -172,10 +172,10 @@ class Commits:
         self._newest = self._hub.revision
         for waiter in group.waiters:
             if not waiter.done():
-                waiter.set_exception(Unavailable(str(error), outcome_known=error.outcome_known))
+                waiter.set_exception(type(error)(str(error), outcome_known=error.outcome_known))
         for waiter in queued.waiters:
             if not waiter.done():
-                waiter.set_exception(Unavailable(f"a write before this one failed: {error}", outcome_known=True))
+                waiter.set_exception(type(error)(f"a write before this one failed: {error}", outcome_known=True))
         if not error.outcome_known:
             self.problem = str(error)
             self._on_failure()

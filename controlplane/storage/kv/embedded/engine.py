@@ -147,6 +147,9 @@ class EmbeddedKV:
     def revision_nowait(self) -> int | None:
         return self._hub.revision
 
+    def problem_nowait(self) -> str:
+        return self._commits.problem or ""
+
     def watch(self, prefix: bytes, start: int, *, prev: bool = False) -> HubWatch:
         return HubWatch(self._hub, prefix, start, prev=prev)
 
@@ -286,7 +289,7 @@ class EmbeddedKV:
             except StorageError as error:
                 self._commits.problem = str(error)
                 await self._clock.sleep(REREAD_SECONDS)
-        if image.revision != self._hub.revision:
+        if image.revision != self._hub.revision or image.cluster_id != self._cluster_id:
             self._hub.end_all(Unavailable("the store was read again and had moved"))
         self._cluster_id = image.cluster_id
         self._commits.adopt(image)

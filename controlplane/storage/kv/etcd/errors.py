@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from controlplane.base.grpc import Code, RpcError
-from controlplane.storage.errors import Compacted, FutureRevision, Unavailable, ValueTooLarge
+from controlplane.storage.errors import Compacted, FutureRevision, StoreFull, Unavailable, ValueTooLarge
 from controlplane.storage.kv.api import VALUE_LIMIT_BYTES
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
 from controlplane.storage.kv.etcd.puts import ConditionalPut
@@ -39,7 +39,7 @@ def translate(error: RpcError, request: object, member: str) -> Exception:
     Returns:
         Compacted, FutureRevision (``current`` 0: unknown), ValueTooLarge, ValueError (no such lease), else Unavailable,
         whose text names the endpoint and what it said, and whose ``outcome_known`` is true if the request has
-        certainly had no effect.
+        certainly had no effect. StoreFull is one of these.
     """
     code, text = error.code, error.details
     match code:
@@ -55,6 +55,7 @@ def translate(error: RpcError, request: object, member: str) -> Exception:
             return _too_large(request)
         case Code.RESOURCE_EXHAUSTED if "database space exceeded" in text:
             why = "NOSPACE alarm, the database is full: compact, defragment, then `etcdctl alarm disarm`"
+            return StoreFull(f"etcd {member}: {why}", outcome_known=True)
         case Code.DEADLINE_EXCEEDED:
             why = "no answer in time"
         case _:

@@ -140,6 +140,9 @@ class EtcdKV:
     def revision_nowait(self) -> int | None:
         return None
 
+    def problem_nowait(self) -> str:
+        return ""
+
     async def compact(self, revision: int) -> None:
         try:
             await self._cluster.call(_compact, pb.CompactionRequest(revision=revision), repeatable=True)

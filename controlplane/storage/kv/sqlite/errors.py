@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from controlplane.storage.errors import StoreUnusable, Unavailable
+from controlplane.storage.errors import StoreFull, StoreUnusable, Unavailable
 
 __all__ = ["primary_code", "refused_open", "unavailable"]
 
@@ -40,4 +40,5 @@ def refused_open(path: Path, error: sqlite3.Error) -> StoreUnusable:
 
 def unavailable(path: Path, error: sqlite3.Error, *, outcome_known: bool = False) -> Unavailable:
     """Why an operation on an open store failed."""
-    return Unavailable(_describe(path, error), outcome_known=outcome_known)
+    kind = StoreFull if primary_code(error) == sqlite3.SQLITE_FULL else Unavailable
+    return kind(_describe(path, error), outcome_known=outcome_known)

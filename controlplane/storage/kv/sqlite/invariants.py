@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from controlplane.storage.kv.embedded.log import FIRST_REVISION
 
-__all__ = ["INVARIANTS", "NEWEST"]
+__all__ = ["INVARIANTS", "META", "NEWEST"]
 
 NEWEST = "(SELECT max(meta.revision, (SELECT coalesce(max(revision), 0) FROM log)) FROM meta)"
 """The store's revision, as an expression."""
 
 META = f"""
     SELECT 'revision ' || {NEWEST} || ', compacted ' || compacted || ', pruned ' || pruned FROM meta
-    WHERE compacted > {NEWEST} OR pruned > compacted OR cluster_id = ''
+    WHERE typeof(revision) <> 'integer' OR typeof(compacted) <> 'integer' OR typeof(pruned) <> 'integer'
+        OR compacted > {NEWEST} OR pruned > compacted OR compacted < 0 OR cluster_id = ''
     UNION ALL SELECT count(*) || ' rows' FROM meta HAVING count(*) <> 1
 """  # noqa: S608  # constants only
 

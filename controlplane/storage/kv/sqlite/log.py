@@ -43,6 +43,8 @@ class SqliteLog:
 
     async def load(self) -> Image:
         image, keys = await self._write_thread.call(self._writer.load)
+        await self._point_thread.call(self._points.close)  # what they have open may no longer be the store
+        await self._range_thread.call(self._ranges.close)
         self._ranges.share(image.index, keys)
         self._prune()
         return image

@@ -6,7 +6,9 @@ transaction), otherwise in one transaction. ``synchronous=FULL``: the write-ahea
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from controlplane.storage.kv.embedded.log import Batch, Image
 from controlplane.storage.kv.embedded.records import Record
 from controlplane.storage.kv.sqlite import schema
 from controlplane.storage.kv.sqlite.errors import primary_code, unavailable
+from controlplane.storage.kv.sqlite.invariants import META
 
 __all__ = ["Writer", "connect"]
 
@@ -35,13 +38,27 @@ def connect(path: Path, *, mode: str = "rw") -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=5.0, isolation_level=None, check_same_thread=False)
 
 
+_Identity = tuple[int, int]
+
+
+def _identity(path: Path) -> _Identity | None:
+    """Which file is at the path; None: none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class Writer:
     """``pages_max`` bounds the file, in pages; 0 does not (SQLite's ``max_page_count``)."""
 
-    __slots__ = ("_connection", "_doubtful", "_inserts", "_padding", "_pages_max", "_path")
+    __slots__ = ("_connection", "_doubtful", "_files", "_inserts", "_padding", "_pages_max", "_path", "_wal")
 
     def __init__(self, path: Path, *, pages_max: int = 0) -> None:
         self._path = path
+        self._wal = path.with_name(path.name + "-wal")
+        self._files: tuple[tuple[Path, _Identity], ...] = ()
         self._pages_max = pages_max
         self._inserts = [(rows, schema.insert_statement(rows)) for rows in CHUNK_ROWS]
         self._padding = [None] * (schema.COLUMNS * CHUNK_ROWS[-1])
@@ -60,7 +77,7 @@ class Writer:
             Unavailable: it cannot be read, or a reader keeps the log from being emptied after a failure.
         """
         try:
-            self.close()
+            self._let_go()
             connection = self._connection = connect(self._path)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
@@ -71,10 +88,14 @@ class Writer:
                 raise Unavailable(f"store {self._path}: readers hold the write-ahead log; trying again")
             if self._pages_max:
                 connection.execute(f"PRAGMA max_page_count = {self._pages_max}")
+            for (found,) in connection.execute(META):
+                raise Unavailable(
+                    f"store {self._path} is damaged: its own row is not as it must be: {found}; restore a backup"
+                )
             loaded = _image(connection)
-            if loaded is None:
-                raise Unavailable(f"store {self._path} is damaged: it has lost its own row; restore a backup")
             self._doubtful = False
+            found = ((path, _identity(path)) for path in (self._path, self._wal))
+            self._files = tuple((path, identity) for path, identity in found if identity is not None)
             return loaded
         except sqlite3.Error as error:
             raise unavailable(self._path, error) from error
@@ -84,6 +105,41 @@ class Writer:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+    def _require_in_place(self) -> None:
+        """See that the store's paths still lead to what is open: what goes into a file without a name is gone with this
+        process, and a write-ahead log beside another file would be taken for that one's.
+
+        Raises:
+            Unavailable: they do not. All that was committed is then in the file that is open, and the log empty.
+        """
+        for path, known in self._files:
+            found = _identity(path)
+            if found != known:
+                self._empty_log()
+                what = "taken away" if found is None else "replaced"
+                raise Unavailable(
+                    f"store {self._path}: {path.name} has been {what} under the server; put it back, or stop the server"
+                )
+
+    def _empty_log(self) -> None:
+        if self._connection is not None:
+            with suppress(sqlite3.Error):  # the last of it may fail with the rest; it is tried again
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def _let_go(self) -> None:
+        """Close what is open, if it is still the store.
+
+        Raises:
+            Unavailable: it is not; what is open stays so, the last that there is of the store.
+        """
+        if self._connection is not None and self._files:
+            path, known = self._files[0]
+            if _identity(path) == known and not self._wal.exists():
+                self._empty_log()
+            else:
+                self._require_in_place()
+        self.close()
 
     # -- committing ----------------------------------------------------------------------------------------------
 
@@ -107,6 +163,7 @@ class Writer:
             undone = primary_code(error) == sqlite3.SQLITE_FULL and self._undone(batch)
             self._doubtful = not undone
             raise unavailable(self._path, error, outcome_known=undone) from error
+        self._require_in_place()
 
     def _transaction(self, connection: sqlite3.Connection, batch: Batch) -> None:
         connection.execute("BEGIN IMMEDIATE")
@@ -172,11 +229,8 @@ class Writer:
         return more
 
 
-def _image(connection: sqlite3.Connection) -> tuple[Image, list[bytes]] | None:
-    meta = connection.execute("SELECT cluster_id, revision, compacted FROM meta").fetchone()
-    if meta is None:
-        return None
-    cluster_id, revision, compacted = meta
+def _image(connection: sqlite3.Connection) -> tuple[Image, list[bytes]]:
+    cluster_id, revision, compacted = connection.execute("SELECT cluster_id, revision, compacted FROM meta").fetchone()
     (newest,) = connection.execute("SELECT max(revision) FROM log").fetchone()
     index, keys = LiveIndex(), []
     for key, *entry in connection.execute(schema.ENTRIES):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from controlplane.apimachinery.codec.objects import encode_stored
@@ -11,6 +13,7 @@ from controlplane.storage.cache import Mirror
 from controlplane.storage.cache.image import Budgets
 from controlplane.storage.cache.ring import RingBudget
 from controlplane.storage.errors import Compacted, KeyNotFound, Unreadable, UnreadableList
+from controlplane.storage.objects.lists import SORTED_KEYS
 from tests.aio import run
 from tests.mirrors import CONFIGMAPS, EVERYTHING, WIDGETS, configmap, opened, remove, selecting, set_data
 
@@ -85,6 +88,27 @@ def test_exact_revisions_are_what_they_were(budgets: Budgets | None) -> None:
                 exact = await storage.list(None, EVERYTHING, Freshness(revision, Match.EXACT), version="v1")
                 assert exact.revision == revision
                 assert list(await storage.served(exact.entries, "v1")) == served
+
+    run(main())
+
+
+def test_many_changes_are_rolled_back_in_order() -> None:
+    """So many that their keys are sorted in pieces."""
+
+    async def main() -> None:
+        async with opened() as (_, storage):
+            await fill(storage)
+            before = await storage.list(None, EVERYTHING, CONSISTENT, version="v1")
+            added = [f"m{n * 7919 % 10_000:05}" for n in range(SORTED_KEYS + 100)]
+            made = await asyncio.gather(*(storage.create(Key("ns-0", n), configmap(n, "ns-0")) for n in added))
+            for n in range(0, 10, 3):
+                await remove(storage, Key(f"ns-{n % 2}", f"n{n}"))
+            rolled_back = await storage.list(None, EVERYTHING, Freshness(before.revision, Match.EXACT), version="v1")
+            assert list(rolled_back.entries) == list(before.entries)
+            middle = sorted(entry.mod_revision for entry in made)[-50]
+            then = await storage.list(None, EVERYTHING, Freshness(middle, Match.EXACT), version="v1")
+            assert len(then.entries) == len(before.entries) + len(added) - 49
+            assert [entry.key for entry in then.entries] == sorted(entry.key for entry in then.entries)
 
     run(main())
 

@@ -76,7 +76,7 @@ def test_a_directory_is_not_a_store(tmp_path: Path) -> None:
 
 def test_a_file_in_the_way_of_the_directory_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "Not a directory" in refused(tmp_path / "file" / "store.db")
+    assert "is not a directory" in refused(tmp_path / "file" / "store.db")
 
 
 @contextmanager
@@ -138,11 +138,23 @@ def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path, page: int) -> N
     assert "damaged" in refused(path)
 
 
-def test_a_store_without_its_own_row_is_damaged(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM meta",
+        "UPDATE meta SET revision = 'abc'",
+        "UPDATE meta SET compacted = 10000000",
+        "UPDATE meta SET compacted = 'abc'",
+        "UPDATE meta SET compacted = -1, pruned = -1",
+        "UPDATE meta SET pruned = compacted + 1",
+        "UPDATE meta SET cluster_id = ''",
+    ],
+)
+def test_a_store_whose_own_row_is_wrong_is_damaged(tmp_path: Path, change: str) -> None:
     path = tmp_path / "store.db"
     run(opened(path))
-    database(path, "DELETE FROM meta")
-    assert "damaged" in refused(path)
+    database(path, change)
+    assert "damaged: its own row" in refused(path)
 
 
 def test_a_file_cut_short_is_damaged(tmp_path: Path) -> None:
