@@ -146,6 +146,8 @@ def test_one_that_says_nothing_of_use_is_not_there() -> None:
             head = b'{"kind":"Endpoints","apiVersion":"v1","metadata":{}'
             await w.write("nowhere", head + b"}")
             await w.write("broken", b"k8s\0")
+            await w.write("", head + b"}")
+            await w.write("a/b", head + b"}")
             at = b',"subsets":[{"addresses":[{"ip":"10.0.0.2"}],"ports":[{"port":6443}]}]}\n'
             await w.write("of-kube-apiserver", head + at)
             assert w.records.current == {"of-kube-apiserver": PeerRecord("of-kube-apiserver", "10.0.0.2", 6443, "", {})}
