@@ -37,6 +37,7 @@ class Intake:
         self._transformer = transformer
         self._heads: dict[bytes, tuple[str, str]] = {}
         self._ours: dict[bytes, bytes] = {}
+        self._written: dict[bytes, Entry] = {}
         self.decode_errors = 0
 
     def raw(self, kv: KeyValue) -> Entry:
@@ -52,7 +53,12 @@ class Intake:
         return Entry(kv.key, kv.value, kv.mod_revision, kv.create_revision, RAW)
 
     def read(self, kv: KeyValue) -> Entry:
-        """An entry ready to be served, or a poisoned one."""
+        """An entry ready to be served, or a poisoned one; of a write whose outcome has been told, the very entry of
+        that."""
+        written = self._written.pop(kv.key, None)
+        if written is not None and written.mod_revision == kv.mod_revision and self._ours.get(kv.key) == kv.value:
+            del self._ours[kv.key]
+            return written
         data, origin = self._read(kv.key, kv.value, kv.mod_revision)
         return Entry(kv.key, data, kv.mod_revision, kv.create_revision, origin)
 
@@ -137,7 +143,10 @@ class Intake:
         """The entry of plain bytes that we have just encoded and stored."""
         ready = self._spliced(plain, revision) if self._transformer is IDENTITY else None
         if ready is not None:
-            return Entry(key, ready[0], revision, create_revision, ready[1])
+            entry = Entry(key, ready[0], revision, create_revision, ready[1])
+            if key in self._ours:  # its event is still to come
+                self._written[key] = entry
+            return entry
         data = self.data_of(plain, revision)
         api_version, kind = self._head(data)
         key_id = self._transformer.write_key_id(key)
@@ -152,6 +161,7 @@ class Intake:
         """The value to store. Its plain bytes are taken for sound when they come back."""
         if len(self._ours) >= _OURS_REMEMBERED:
             self._ours.clear()
+            self._written.clear()
         self._ours[key] = plain
         return self._transformer.to_storage(key, plain)
 

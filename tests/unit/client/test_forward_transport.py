@@ -101,6 +101,20 @@ def test_what_finds_nobody_was_not_sent(tmp_path: Path) -> None:
     run(main())
 
 
+def test_nothing_is_left_of_a_connection_that_could_not_be_made(tmp_path: Path) -> None:
+    async def main() -> None:
+        server, transport = Server(tmp_path), ForwardTransport()
+        stranger = server.trust._replace(ca_pem=issue_ca(new_key(), "stranger", time.time()))
+        async with server.listening() as endpoint:
+            pool = await transport.pool(stranger, endpoint)
+            with pytest.raises(Unanswered, match="unknown authority"):
+                await transport.exchange(stranger, endpoint, "GET", b"GET / HTTP/1.1\r\n\r\n", pool)
+            assert pool.is_empty
+        await transport.close()
+
+    run(main())
+
+
 @pytest.mark.parametrize("forgotten", [False, True], ids=["current", "before other files"])
 def test_who_has_gone_is_not_waited_for(tmp_path: Path, *, forgotten: bool) -> None:
     """Not where another way to it has been taken up meanwhile, either."""
