@@ -49,17 +49,17 @@ def decide(definition: Definition, others: Iterable[Definition], now: Callable[[
     head = definition.head
     requested, accepted = definition.names, definition.accepted
     conditions: Sequence[Obj] = conditions_of(head)
-    if not _same_names(requested, accepted):
+    undecided = not _same_names(requested, accepted)
+    if undecided:
         accepted, names_accepted = _accept(definition, others)
         if not _equivalent(names_accepted, find(conditions, "NamesAccepted")) or not _same_names(
             accepted, definition.accepted
         ):
             conditions = with_condition(conditions, names_accepted, now())
     head = {**head, "status": {"conditions": conditions}}
-    if not is_true(head, "Established"):
-        established = _established(head, definition.spec)
-        if not _equivalent(established, find(conditions, "Established")):
-            conditions = with_condition(conditions, established, now())
+    established = _established(head, definition.spec, undecided=undecided)
+    if established is not None and not _equivalent(established, find(conditions, "Established")):
+        conditions = with_condition(conditions, established, now())
     conditions = _with_approval(definition, conditions, now)
     conditions = _with(definition.structure, NON_STRUCTURAL, conditions, now)
     if list(conditions) == list(conditions_of(definition.head)) and _same_names(accepted, definition.accepted):
@@ -136,8 +136,13 @@ def _set(names: Obj, key: str, value: object) -> None:
         names.pop(key, None)
 
 
-def _established(head: Obj, spec: Obj) -> Condition:
+def _established(head: Obj, spec: Obj, *, undecided: bool) -> Condition | None:
+    """The condition as it becomes; None: it stays. Only who decides names (``undecided``) begins to tell of it."""
+    if is_true(head, "Established"):
+        return None
     if not is_true(head, "NamesAccepted"):
+        if not undecided or find(conditions_of(head), "Established") is not None:
+            return None
         return Condition("Established", "False", "NotAccepted", "not all names are accepted")
     webhook = (spec.get("conversion") or {}).get("webhook") or {}
     if ca_bundle_error((webhook.get("clientConfig") or {}).get("caBundle") or ""):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, loads_unbounded
@@ -19,6 +20,10 @@ _EVENTS_PER_TURN = 32
 """Events handed out before others get a turn of the loop: with their handlers 30 to 100 us each, so at most 3 ms."""
 
 
+_CHANGES = (b'{"type":"ADDED",', b'{"type":"MODIFIED",')
+"""How events begin that may be skipped."""
+
+
 class WatchEvent(NamedTuple):
     """One change. ``type`` is ADDED, MODIFIED, DELETED or BOOKMARK; ``object`` the new state (DELETED: the last one;
     BOOKMARK: only a resourceVersion and annotations). The object is the receiver's own."""
@@ -32,10 +37,11 @@ class WatchStream:
 
     Iteration ends when the server ends the watch (its timeout, its shutdown), and raises APIError for an ERROR event
     (410: the resource version is gone), StreamBroken when the connection was cut, BadAnswer for what is no event.
-    ``is_long``: the last event was, so that it is better freed beside the loop (``base.aside.free``).
+    ``is_long``: the last event was, so that it is better freed beside the loop (``base.aside.free``). ``skips``: set by
+    who reads, to pass over events by their bytes, unread: it is asked about each that adds or modifies.
     """
 
-    __slots__ = ("_handed_out", "_lines", "_rest", "_stream", "is_long")
+    __slots__ = ("_handed_out", "_lines", "_rest", "_stream", "is_long", "skips")
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
@@ -43,6 +49,7 @@ class WatchStream:
         self._rest = b""
         self._handed_out = 0
         self.is_long = False
+        self.skips: Callable[[bytes], bool] | None = None
 
     def __aiter__(self) -> WatchStream:
         return self
@@ -63,12 +70,24 @@ class WatchStream:
         self.is_long = len(line) >= LONG_BYTES
         return await aside(lambda: _event(line)) if self.is_long else _event(line)
 
+    def next_nowait(self) -> WatchEvent | None:
+        """The next event, if it has come, is not long, and others have had their turn; else None. Raises as iteration
+        does."""
+        if not self._lines or len(self._lines[0]) >= LONG_BYTES or (self._handed_out + 1) % _EVENTS_PER_TURN == 0:
+            return None
+        self._handed_out += 1
+        return _event(self._lines.popleft())
+
     def _split(self, piece: bytes) -> None:
         """Queue the whole lines of what has come; keep what is after the last newline."""
         if self._rest:
             piece = self._rest + piece
         *lines, self._rest = piece.split(b"\n")
-        self._lines.extend(line for line in lines if line)
+        skips = self.skips
+        if skips is None:
+            self._lines += filter(None, lines)
+        else:
+            self._lines += [line for line in lines if line and not (line.startswith(_CHANGES) and skips(line))]
 
 
 def _event(line: bytes) -> WatchEvent:

@@ -120,9 +120,10 @@ class Forwarder:
         said, pool, audit_id = to_peer(request, way.endpoint), way.pool, request.audit_id
         target = f"{route.path}?{request.query_string}" if request.query_string else route.path
         varying = target + audit_id
+        is_plain = said.plain and audit_id and "\n" not in varying and "\r" not in varying
         way.requests += 1
         try:
-            if said.plain and pool is not None and not pool.retired and "\n" not in varying and "\r" not in varying:
+            if is_plain and pool is not None and not pool.retired:
                 sent = f"{request.method} {target} {said.rest}Audit-Id: {audit_id}\r\n\r\n"
                 answer = await self._transport.exchange(
                     self._trust.current, way.endpoint, request.method, sent.encode("utf-8", "surrogateescape"), pool

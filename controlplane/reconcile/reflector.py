@@ -19,7 +19,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Obj
@@ -32,7 +32,7 @@ from controlplane.client.resources import ResourceClient
 from controlplane.client.watch import WatchEvent, WatchStream
 from controlplane.reconcile.timing import Backoff
 
-__all__ = ["INITIAL_EVENTS_END", "Reflector", "Target"]
+__all__ = ["INITIAL_EVENTS_END", "Reflector", "SkipsUnread", "Target"]
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 """The annotation of the bookmark after which a streaming list's initial events have all been sent."""
@@ -63,6 +63,14 @@ class Target(Protocol):
 
     def apply(self, event: WatchEvent) -> None:
         """This has changed (ADDED, MODIFIED or DELETED); it may have been reported before."""
+
+
+@runtime_checkable
+class SkipsUnread(Protocol):
+    """A target that knows of most events, by their bytes, that they change nothing for it."""
+
+    def skips(self, line: bytes) -> bool:
+        """Whether ``apply`` would do nothing with this event, as a line of JSON; False: it must be read."""
 
 
 class _NotStreamed(Exception):
@@ -195,19 +203,31 @@ class Reflector:
             await self._consume(events)
 
     async def _consume(self, events: WatchStream) -> None:
+        """What is skipped does not move the point to resume at, which then is a little older, until a bookmark does."""
+        events.skips = self._target.skips if isinstance(self._target, SkipsUnread) else None
+        following: WatchEvent | None
         async for event in events:
-            self._events += 1
-            version = meta.resource_version(event.object)
-            if event.type == "BOOKMARK":
-                self._resume = self._current = version
-                continue
-            if version != self._current:
-                self._resume, self._current = self._current, version
-            self._target.apply(WatchEvent(event.type, self._reduced(event.object)))
+            following = event
             if events.is_long:
+                self._take(event)
                 left = [event]
-                del event
+                del event, following
                 free(left)
+                continue
+            while following is not None:
+                self._take(following)
+                following = events.next_nowait()
+
+    def _take(self, event: WatchEvent) -> None:
+        self._events += 1
+        version = meta.resource_version(event.object)
+        if event.type == "BOOKMARK":
+            self._resume = self._current = version
+            return
+        if version != self._current:
+            self._resume, self._current = self._current, version
+        reduced = self._reduced(event.object)
+        self._target.apply(event if reduced is event.object else WatchEvent(event.type, reduced))
 
     @asynccontextmanager
     async def _open(

@@ -16,12 +16,22 @@ from controlplane.apiserver.endpoints.services import Services
 from controlplane.apiserver.endpoints.shape import Target
 from controlplane.client.request import Request
 
-__all__ = ["Admission"]
+__all__ = ["Admission", "creates_at_will"]
 
 _SPOILT = (
     ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating "
     "admission controller; please fix your requests: {}"
 )
+
+
+def creates_at_will(services: Services, target: Target) -> bool:
+    """Whether nobody would look at an object that is created there, or change it."""
+    served, subresource = target.served, target.subresource
+    chain, resource = services.admission, served.gvr
+    name = subresource.name if subresource is not None else ""
+    if chain.validates(Operation.CREATE, resource, name) or (not name and served.gr in services.guards):
+        return False
+    return chain.accepts(Operation.CREATE, resource, name, target.namespace)
 
 
 class Admission:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from controlplane.apiserver.admission.api import Operation
-from controlplane.apiserver.endpoints.admit import Admission
+from controlplane.apiserver.endpoints.admit import Admission, creates_at_will
 from controlplane.apiserver.endpoints.body import (
     LARGE_BYTES,
     Document,
@@ -54,7 +54,6 @@ async def create(services: Services, request: Request, target: Target, answer: A
     wipe_system_fields(meta)
     ensure_namespace(meta, target.namespace)
     deduplicate_owners(meta, warn, after_admission=False)
-    admission = Admission(services, request, target, options.to_obj("CreateOptions"), dry_run=options.dry_run)
     fields = field_manager(served, target.subresource, services.registry.now)
     manager = manager_name(options, request)
     if is_large or served.resource.fetch_form is not None:
@@ -62,8 +61,12 @@ async def create(services: Services, request: Request, target: Target, answer: A
         await asyncio.sleep(0)
     else:
         fields.update(None, obj, manager)
-    await admission.mutate(Operation.CREATE, obj, None)
-    deduplicate_owners(obj["metadata"], warn, after_admission=True)
+    admit: registry.Admit | None = None
+    if not creates_at_will(services, target):
+        admission = Admission(services, request, target, options.to_obj("CreateOptions"), dry_run=options.dry_run)
+        await admission.mutate(Operation.CREATE, obj, None)
+        deduplicate_owners(obj["metadata"], warn, after_admission=True)
+        admit = admission.validate_create()
     record_user = served.resource.strategy.record_user
     if record_user is not None:
         record_user(obj, request.user)
@@ -72,7 +75,7 @@ async def create(services: Services, request: Request, target: Target, answer: A
         served,
         target.namespace,
         obj,
-        admit=admission.validate_create(),
+        admit=admit,
         dry_run=options.dry_run,
         warn=warn,
     )

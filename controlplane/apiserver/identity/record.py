@@ -9,6 +9,7 @@ Source: kubernetes/apiserver ``pkg/reconcilers/peer_endpoint_lease.go`` (key, fo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from controlplane.apimachinery.identity import Key, Obj
@@ -32,6 +33,8 @@ TTL_SECONDS = 15
 REFRESH_SECONDS = 10.0
 LONGEST_PAUSE_SECONDS = 1.0
 """After a failed refresh: while it fails, the record is running out."""
+
+MOST_PORT = 65_535
 
 VERSION = "v1"
 PEER_RECORDS = Resource(
@@ -69,11 +72,13 @@ def read_record(server_id: str, obj: Obj) -> PeerRecord | None:
     """What a stored record says, None if it does not say where its server is. ``server_id``: from its key."""
     try:
         subset = obj["subsets"][0]
-        host, port = subset["addresses"][0]["ip"], subset["ports"][0]["port"]
+        host, port = str(ip_address(str(subset["addresses"][0]["ip"]))), int(subset["ports"][0]["port"])
+        if not 0 < port <= MOST_PORT:
+            return None
         annotations = dict(obj["metadata"].get("annotations") or {})
         holder = annotations.pop(HOLDER_ANNOTATION, "")
-        return PeerRecord(server_id, str(host), int(port), str(holder), annotations)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return PeerRecord(server_id, host, port, str(holder), annotations)
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError):
         return None
 
 

@@ -174,6 +174,12 @@ class Stream(Call):
             self.held_bytes += len(message) + PREFIX_BYTES
         self._wake()
 
+    def receive(self, message: bytes) -> None:
+        """A message has arrived that was alone in its frame; ``take`` for others."""
+        self._messages.append(message)
+        self.held_bytes += len(message) + PREFIX_BYTES
+        self._wake()
+
     def end(self, error: RpcError | None) -> None:
         self.ended = True
         self._error = error

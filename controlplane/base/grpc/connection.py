@@ -27,7 +27,9 @@ from controlplane.base.grpc.frames import (
     END_HEADERS,
     END_STREAM,
     GOAWAY,
+    HEAD_BYTES,
     HEADERS,
+    MAX_FRAME_BYTES,
     PING,
     PREFACE,
     PUSH_PROMISE,
@@ -45,7 +47,7 @@ from controlplane.base.grpc.frames import (
 )
 from controlplane.base.grpc.headers import MAX_BLOCK_BYTES, HeaderDecoder
 from controlplane.base.grpc.keepalive import KEEPALIVE, Keepalive, Watchdog
-from controlplane.base.grpc.messages import prefixed
+from controlplane.base.grpc.messages import PREFIX_BYTES, prefixed
 from controlplane.base.grpc.sending import DEFAULT_WINDOW_BYTES, Sender
 from controlplane.base.grpc.status import Code, RpcError, from_http, from_reset, from_trailers
 from controlplane.base.grpc.usual import USUAL_BYTES, UsualAnswer, usual_answer
@@ -72,6 +74,10 @@ _SETTINGS: Final = {
 _U32: Final = Struct(">L")
 _SETTING: Final = Struct(">HL")
 _KEEPALIVE_PING: Final = b"keepaliv"
+
+MESSAGE_HEAD_BYTES: Final = HEAD_BYTES + PREFIX_BYTES
+_MESSAGE_HEAD: Final = Struct(">HBBBLBL").unpack_from
+"""The head of a frame, and the prefix of the message that begins in it."""
 
 
 class Connection(asyncio.Protocol):
@@ -317,13 +323,22 @@ class Connection(asyncio.Protocol):
     # frames
 
     def _take_usual(self, data: bytes, at: int) -> int:
-        """End the calls whose answers stand from ``at`` on, whole and as usual; where the first other frame begins.
-
-        An answer is usual for a unary call of which all has been sent and nothing has come.
-        """
+        """Take what stands from ``at`` on, whole and as usual: answers to unary calls, and messages of streams. Returns
+        where the first other frame begins."""
         usual = self._usual
         if usual is None or self._block_of is not None:
             return at
+        began = -1
+        while began != at and not self._ended:
+            began = at
+            at = self._take_message(data, self._take_answers(usual, data, at))
+        if self._receive_window < CONNECTION_WINDOW_BYTES // 2 and not self._ended:
+            self._credit_connection()
+        return len(data) if self._ended else at
+
+    def _take_answers(self, usual: UsualAnswer, data: bytes, at: int) -> int:
+        """End the calls whose answers stand from ``at`` on. An answer is usual for a unary call of which all has been
+        sent and nothing has come."""
         size, data_bytes, cut, same = usual
         last, calls = len(data) - size, self._calls
         while at <= last:
@@ -342,10 +357,29 @@ class Connection(asyncio.Protocol):
             if not self.usable:
                 self._end_if_idle(LEFT)
                 if self._ended:
-                    return len(data)
-        if self._receive_window < CONNECTION_WINDOW_BYTES // 2:
-            self._credit_connection()
+                    break
         return at
+
+    def _take_message(self, data: bytes, at: int) -> int:
+        """Hand on the message at ``at`` if one frame is one message of a stream, between others, within its window."""
+        if len(data) - at < MESSAGE_HEAD_BYTES:
+            return at
+        high, low, kind, flags, stream, compressed, size = _MESSAGE_HEAD(data, at)
+        length: int = high << 8 | low
+        end = at + HEAD_BYTES + length
+        if kind != DATA or flags or compressed or length != size + PREFIX_BYTES or end > len(data):
+            return at
+        call = self._calls.get(stream)
+        if type(call) is not Stream or not call.answered or length > call.receive_window or length > MAX_FRAME_BYTES:
+            return at
+        if call.reader is not None and not call.reader.complete:
+            return at
+        self._receive_window -= length
+        call.receive_window -= length
+        call.receive(data[at + MESSAGE_HEAD_BYTES : end])
+        if call.receive_window <= STREAM_WINDOW_BYTES // 2:
+            self.credit(call)
+        return end
 
     def _handle(self, each: Frame) -> None:
         kind = each.kind

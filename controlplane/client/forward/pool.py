@@ -33,8 +33,8 @@ class Unanswered(Exception):
 
 class Pool:
     """``connect`` makes a connection or raises Unanswered. Its connections are to be given to ``free`` when they may
-    be asked anew; ``retired``, it keeps none. ``ended``: why nothing is to be
-    sent here any more, ``""`` as long as something may be."""
+    be asked anew; ``retired``, it keeps none. ``ended``: why nothing is to be sent here any more, ``""`` as long as
+    something may be."""
 
     __slots__ = ("_connect", "_connecting", "_idle", "_made", "_open", "_waiting", "ended", "retired")
 
@@ -50,9 +50,7 @@ class Pool:
 
     def new(self) -> Connection:
         """For ``connect``: a connection that is to be opened."""
-        connection = Connection(self.free, self._open.discard)
-        self._open.add(connection)
-        return connection
+        return Connection(self.free, self._open.discard)
 
     def kept(self) -> Connection | None:
         """A connection that is open and idle."""
@@ -105,6 +103,8 @@ class Pool:
             raise
         else:
             self._made += 1
+            if not connection.closed:
+                self._open.add(connection)
             return connection
         finally:
             self._pass_turn()

@@ -39,6 +39,10 @@ REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
+_Stamp = tuple[tuple[int, int], ...]
+"""What files look like: when each was changed, and its size."""
+
+
 class NotTrusted(Exception):
     """No connection can be tried: the authorities or the proxy certificate cannot be used; the text says why."""
 
@@ -84,13 +88,14 @@ class ForwardTransport:
         Raises:
             NotTrusted.
         """
-        made = self._contexts.get(trust)
-        if made is None:
+        while (made := self._contexts.get(trust)) is None:
+            files = self._stamp
             try:
-                made = await asyncio.to_thread(self._make_context, trust)
+                new = await asyncio.to_thread(self._make_context, trust)
             except (OSError, ValueError) as error:
                 raise NotTrusted(str(error)) from error
-            made = self._contexts.setdefault(trust, made)  # somebody else may have been sooner
+            if files == self._stamp:  # else it may be of the files before
+                self._contexts.setdefault(trust, new)  # somebody else may have been sooner
         return made
 
     async def pool(self, trust: Trust, endpoint: Endpoint) -> Pool:
@@ -191,11 +196,25 @@ class ForwardTransport:
         self._end(why, lambda place: place == endpoint)
 
     async def follow_certificate(self, clock: Clock) -> None:
-        """Take up a replaced proxy certificate; runs until cancelled."""
+        """Take up a replaced proxy certificate; runs until cancelled. One that cannot be used, as while only one of its
+        files has been replaced, is not taken up before it can."""
+        refused: _Stamp | None = None
         while True:
             await clock.sleep(LOOK_SECONDS)
             stamp = await asyncio.to_thread(self._look)
-            if stamp != self._stamp:
+            if stamp in (self._stamp, refused):
+                continue
+            try:
+                await asyncio.to_thread(self._check)
+            except (OSError, ValueError) as error:
+                refused = stamp
+                log.warning(
+                    "the proxy client certificate has changed and cannot be used; the one before stays in use",
+                    file=self._cert_file,
+                    error=error,
+                )
+                continue
+            if stamp == await asyncio.to_thread(self._look):  # else what was checked may not be what was seen
                 self._stamp = stamp
                 self.forget(frozenset())
                 log.info("the proxy client certificate has changed", file=self._cert_file)
@@ -213,13 +232,18 @@ class ForwardTransport:
                 del self._retired[pool]
                 pool.end(why)
 
-    def _look(self) -> tuple[tuple[int, int], ...]:
+    def _check(self) -> None:
+        """Raises OSError, ValueError."""
+        if self._cert_file:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(self._cert_file, self._key_file)
+
+    def _look(self) -> _Stamp:
         found = []
         for file in filter(None, (self._cert_file, self._key_file)):
             try:
                 status = os.stat(file)
             except OSError:
-                return ()  # using it will say so
+                return ()
             found.append((status.st_mtime_ns, status.st_size))
         return tuple(found)
 

@@ -190,6 +190,10 @@ class _GraphMonitor:
         self._loaded.clear()
         self.synced.set()
 
+    def skips(self, line: bytes) -> bool:
+        """See ``SkipsUnread``."""
+        return self._observer.is_unconcerned(line)
+
     def apply(self, event: WatchEvent) -> None:
         if not self._observer.concerns(event.object):
             return

@@ -7,6 +7,7 @@ Source: the rules of kubernetes ``pkg/controller/garbagecollector/graph_builder.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
@@ -17,6 +18,8 @@ from controlplane.controllers.garbage_collector.graph import FOREGROUND, ORPHAN,
 __all__ = ["AbsentOwners", "Observer"]
 
 ABSENT_OWNERS = 500
+
+_UID = re.compile(rb'"uid":"([^"\\]*)"')
 
 
 class AbsentOwners:
@@ -65,6 +68,15 @@ class Observer:
         """Whether ``seen`` would have anything to do: cheap, because of most objects it would not."""
         fields = meta.metadata(obj)
         return "ownerReferences" in fields or "deletionTimestamp" in fields or fields.get("uid") in self.graph
+
+    def is_unconcerned(self, line: bytes) -> bool:
+        """Whether ``concerns`` would say no to the object in a line of JSON as servers write it. What is not certain is
+        for that to say."""
+        if b'"ownerReferences"' in line or b'"deletionTimestamp"' in line:
+            return False
+        uids = _UID.findall(line)
+        graph = self.graph
+        return bool(uids) and not any(uid.decode() in graph for uid in uids)
 
     def seen(self, identity: Identity, obj: Obj) -> None:
         """The object is there, like this."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from controlplane.base.metrics import CounterChild
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change, Ring
 
@@ -25,10 +26,12 @@ class Collection:
     """``name``: group and resource, for metrics. ``prefix`` ends in a slash. ``raw`` and ``poisoned``: how many of
     its ``count`` entries are not read yet, and cannot be read. ``since``: changes at and below this revision are not
     in the ring, whatever the ring's floor. ``observer`` is shown every change in the step that applies it;
-    ``foresees`` a long one before that, in a thread. ``newest``: the generation of the newest view."""
+    ``foresees`` a long one before that, in a thread. ``newest``: the generation of the newest view. ``received`` and
+    ``dispatched`` count its events, from the first on."""
 
     __slots__ = (
         "count",
+        "dispatched",
         "end",
         "foresees",
         "name",
@@ -37,6 +40,7 @@ class Collection:
         "poisoned",
         "prefix",
         "raw",
+        "received",
         "ring",
         "scopes",
         "since",
@@ -48,6 +52,8 @@ class Collection:
         self.newest = ""
         self.ring, self.volatile, self.since = ring, volatile, since
         self.count = self.raw = self.poisoned = 0
+        self.received: CounterChild | None = None
+        self.dispatched: CounterChild | None = None
         self.scopes: dict[bytes, list[Channel]] = {}
         self.observer: Callable[[Change], None] | None = None
         self.foresees: Callable[[Change], None] | None = None

@@ -43,13 +43,14 @@ class Budgets(NamedTuple):
 class Image:
     """``revision``: everything up to it is in. ``collections`` live on when the image is replaced. ``unclaimed``: who
     hears of keys that are in none of them. ``foreseen``: by revision and key, what has been worked out of changes that
-    are still to be applied."""
+    are still to be applied. ``observed``: an observer has been told of something since the last step that was over."""
 
     def __init__(self, intake: Intake, root: bytes, budgets: Budgets) -> None:
         self.intake, self.budgets = intake, budgets
         self.index = Index()
         self.collections = Collections(root)
         self.unclaimed: list[UnclaimedObserver] = []
+        self.observed = False
         self.revision = 0
         self.foreseen: dict[tuple[int, bytes], Foreseen] = {}
         self.ordinary, self.volatile = Ring(0, budgets.ordinary), Ring(0, budgets.volatile)
@@ -86,7 +87,10 @@ class Image:
             for observer in self.unclaimed:
                 observer.changed((key,))
             return
-        EVENTS_RECEIVED.labels_cached(collection.name).inc()
+        received = collection.received
+        if received is None:
+            received = collection.received = EVENTS_RECEIVED.labels_cached(collection.name)
+        received.inc()
         seen = self.foreseen.pop((event.mod_revision, key), None) if self.foreseen else None
         if kv is None:
             entry, prev = None, self.index.pop(key)
@@ -98,17 +102,22 @@ class Image:
             key = entry.key
             if entry.origin.poison:
                 DECODE_ERRORS.labels_cached(collection.name).inc()
-        if prev is None or entry is None or prev.origin is not entry.origin:
+        if prev is None:
+            collection.counted(entry, 1)
+        elif entry is None or prev.origin is not entry.origin:
             collection.counted(prev, -1)
             collection.counted(entry, 1)
-            if prev is not None:
-                self.intake.read_in_place(prev)
+            self.intake.read_in_place(prev)
         change: Change = _new(Change, (event.mod_revision, key, entry, prev))
         collection.ring.append(change)
         if collection.observer is not None:
+            self.observed = True
             collection.observer(change)
         if collection.scopes:
-            EVENTS_DISPATCHED.labels_cached(collection.name).inc()
+            dispatched = collection.dispatched
+            if dispatched is None:
+                dispatched = collection.dispatched = EVENTS_DISPATCHED.labels_cached(collection.name)
+            dispatched.inc()
             collection.show(change, seen.memo if seen is not None and seen.prev is prev else {})
 
     def trim(self, now: float) -> None:

@@ -37,6 +37,7 @@ class Intake:
         self._transformer = transformer
         self._heads: dict[bytes, tuple[str, str]] = {}
         self._ours: dict[bytes, bytes] = {}
+        self._written: dict[bytes, Entry] = {}
         self.decode_errors = 0
 
     def raw(self, kv: KeyValue) -> Entry:
@@ -52,7 +53,12 @@ class Intake:
         return Entry(kv.key, kv.value, kv.mod_revision, kv.create_revision, RAW)
 
     def read(self, kv: KeyValue) -> Entry:
-        """An entry ready to be served, or a poisoned one."""
+        """An entry ready to be served, or a poisoned one; of a write whose outcome has been told, the very entry of
+        that."""
+        written = self._written.pop(kv.key, None)
+        if written is not None and written.mod_revision == kv.mod_revision and self._ours.get(kv.key) == kv.value:
+            del self._ours[kv.key]
+            return written
         data, origin = self._read(kv.key, kv.value, kv.mod_revision)
         return Entry(kv.key, data, kv.mod_revision, kv.create_revision, origin)
 
@@ -137,7 +143,10 @@ class Intake:
         """The entry of plain bytes that we have just encoded and stored."""
         ready = self._spliced(plain, revision) if self._transformer is IDENTITY else None
         if ready is not None:
-            return Entry(key, ready[0], revision, create_revision, ready[1])
+            entry = Entry(key, ready[0], revision, create_revision, ready[1])
+            if key in self._ours:  # its event is still to come
+                self._written[key] = entry
+            return entry
         data = self.data_of(plain, revision)
         api_version, kind = self._head(data)
         key_id = self._transformer.write_key_id(key)
@@ -152,6 +161,7 @@ class Intake:
         """The value to store. Its plain bytes are taken for sound when they come back."""
         if len(self._ours) >= _OURS_REMEMBERED:
             self._ours.clear()
+            self._written.clear()
         self._ours[key] = plain
         return self._transformer.to_storage(key, plain)
 
@@ -218,9 +228,41 @@ def _checked(plain: bytes) -> dict[str, object]:
         obj = orjson.loads(plain)
     except orjson.JSONDecodeError as error:
         raise MalformedJSON(str(error)) from error
-    if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
+    if not isinstance(obj, dict) or not isinstance(metadata := obj.get("metadata"), dict):
         raise MalformedJSON("not a JSON object with metadata")
+    _check_metadata(metadata)
     return obj
+
+
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("name", "namespace", "generateName", "uid", "creationTimestamp", "deletionTimestamp"), str),
+    **dict.fromkeys(("labels", "annotations"), dict),
+    **dict.fromkeys(("finalizers", "ownerReferences", "managedFields"), list),
+    **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), int),
+}
+_PARTS: dict[str, type] = {
+    **dict.fromkeys(("labels", "annotations", "finalizers"), str),
+    **dict.fromkeys(("ownerReferences", "managedFields"), dict),
+}
+
+
+def _check_metadata(metadata: dict[str, object]) -> None:
+    """What is of another type would come up in whoever follows objects, long after its writer has gone.
+
+    Raises:
+        MalformedJSON.
+    """
+    for field, value in metadata.items():
+        kind = _TYPES.get(field)
+        if kind is None or value is None:
+            continue
+        if type(value) is not kind:
+            raise MalformedJSON(f"metadata.{field} is of another type")
+        part = _PARTS.get(field)
+        if part is not None:
+            for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+                if type(one) is not part:
+                    raise MalformedJSON(f"metadata.{field} is of another type")
 
 
 def _laid_out(obj: dict[str, object], revision: int) -> bytes:

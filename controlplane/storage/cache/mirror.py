@@ -57,7 +57,8 @@ class Observer(Protocol):
         """One change; others of the same step may follow."""
 
     def step(self) -> None:
-        """The step is over; those who wait for its revision are told after this."""
+        """A step is over in which this or another observer was told of something; those who wait for its revision are
+        told after this."""
 
     def replaced(self) -> None:
         """There is another image, also the first: everything may have changed. ``step`` follows."""
@@ -318,10 +319,12 @@ class Mirror:
             del self._channels[signature]
 
     def _advanced(self, revision: int) -> None:
-        for observer in self._observers:
-            if not self._loaded.is_set():
-                observer.replaced()
-            observer.step()
+        if self.image.observed or not self._loaded.is_set():
+            self.image.observed = False
+            for observer in self._observers:
+                if not self._loaded.is_set():
+                    observer.replaced()
+                observer.step()
         self.waiters.advance(revision)
         self._loaded.set()
 
@@ -334,6 +337,7 @@ class Mirror:
     def _replaced(self) -> None:
         self.horizon = self.image.revision
         self.end_watches()
+        self.image.observed = True
         for observer in self._observers:
             observer.replaced()
         self._rereading.reread()  # a key may have come while what needs it was being loaded

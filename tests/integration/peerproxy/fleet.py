@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -20,8 +21,20 @@ from controlplane.generic.peers import add_peer_proxy
 from controlplane.testing.planes import ADMIN, Plane, plane_config, plane_of
 from controlplane.testing.shared_store import SharedStore, shared_store
 from tests.integration.peerproxy.kinds import serve_a, serve_b
+from tests.processes import target_of
 
-__all__ = ["AGGREGATED", "Files", "Fleet", "eventually", "fleet", "heard", "impatient", "json_of", "make_files"]
+__all__ = [
+    "AGGREGATED",
+    "Files",
+    "Fleet",
+    "admin_tls",
+    "eventually",
+    "fleet",
+    "heard",
+    "impatient",
+    "json_of",
+    "make_files",
+]
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 T = TypeVar("T")
@@ -139,6 +152,14 @@ async def heard(plane: Plane, others: int) -> None:
 def impatient(plane: Plane) -> LoopbackClient:
     """A client that takes a 503 for an answer, instead of trying again."""
     return LoopbackClient(plane.control_plane.server.handler, ADMIN, retries=0)
+
+
+def admin_tls(plane: Plane) -> ssl.SSLContext:
+    """Of an administrator who connects to a server."""
+    target = target_of(plane.kubeconfig)
+    context = ssl.create_default_context(cafile=target.ca)
+    context.load_cert_chain(target.cert, target.key)
+    return context
 
 
 async def json_of(client: LoopbackClient, path: str, accept: str = "application/json") -> Any:

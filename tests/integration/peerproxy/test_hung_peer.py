@@ -71,6 +71,23 @@ def test_what_a_peer_was_sent_ends_with_its_record(tmp_path: Path) -> None:
     run(main())
 
 
+def test_who_asks_a_hung_peer_for_another_protocol_is_told_when_its_record_ends(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with fleet(tmp_path, "a") as (made, planes):
+            a, hanging = planes["a"], Hanging(HUNG)
+            b = await made.start("b", serve_b, hanging)
+            await heard(a, 1)
+            headers = {"Connection": "Upgrade", "Upgrade": "websocket"}
+            query = [("watch", "true")]
+            asking = asyncio.create_task(impatient(a).request("GET", HUNG, query=query, headers=headers))
+            async with asyncio.timeout(10):
+                await hanging.taken.wait()
+                await made.store.remove(RECORDS + b.control_plane.presence.server.id.encode())
+                assert (await asking).status == 503
+
+    run(main())
+
+
 def test_a_server_that_has_not_heard_a_peer_answers_peers_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

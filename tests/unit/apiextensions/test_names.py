@@ -140,3 +140,18 @@ def test_protected_groups_say_whether_they_were_approved(text: str, expected: tu
     one = stored("foos", 5, group="things.k8s.io")
     one.head["metadata"]["annotations"] = {"api-approved.kubernetes.io": text}
     assert outcome(settled(one))["KubernetesAPIApprovalPolicyConformant"] == expected
+
+
+def test_conditions_that_somebody_took_away_are_not_told_again() -> None:
+    done = settled(stored("foos", 5))
+    wiped = {**done.head, "status": {**done.head["status"], "conditions": None}}
+    assert decide(Definition(wiped, create_revision=5, mod_revision=9), (), lambda: NOW) is None
+
+
+def test_who_is_not_established_for_a_reason_stays_so_when_names_conflict() -> None:
+    holder = settled(stored("foos", 5, names={"shortNames": ["f"]}))
+    late = stored("bars", 6, names={"shortNames": ["f"]})
+    why = {"type": "Established", "status": "False", "reason": "InvalidCABundle", "message": "bad"}
+    head = {**late.head, "status": {**late.head["status"], "conditions": [why]}}
+    told = outcome(settled(Definition(head, create_revision=6, mod_revision=7), holder))
+    assert told == {"Established": ("False", "InvalidCABundle"), "NamesAccepted": ("False", "ShortNamesConflict")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.base.tls.issue import issue_ca, issue_serving, new_key
+from controlplane.base.tasks import TaskGroup
+from controlplane.base.tls.issue import issue_ca, issue_client, issue_serving, new_key
+from controlplane.client.forward import transport as transport_module
 from controlplane.client.forward.transport import ForwardTransport, Trust, Unanswered
 from controlplane.client.webhook import Endpoint
+from controlplane.testing.clock import FakeClock
 from tests.aio import run
 
 NAME = "kubernetes.default.svc"
@@ -97,6 +101,20 @@ def test_what_finds_nobody_was_not_sent(tmp_path: Path) -> None:
     run(main())
 
 
+def test_nothing_is_left_of_a_connection_that_could_not_be_made(tmp_path: Path) -> None:
+    async def main() -> None:
+        server, transport = Server(tmp_path), ForwardTransport()
+        stranger = server.trust._replace(ca_pem=issue_ca(new_key(), "stranger", time.time()))
+        async with server.listening() as endpoint:
+            pool = await transport.pool(stranger, endpoint)
+            with pytest.raises(Unanswered, match="unknown authority"):
+                await transport.exchange(stranger, endpoint, "GET", b"GET / HTTP/1.1\r\n\r\n", pool)
+            assert pool.is_empty
+        await transport.close()
+
+    run(main())
+
+
 @pytest.mark.parametrize("forgotten", [False, True], ids=["current", "before other files"])
 def test_who_has_gone_is_not_waited_for(tmp_path: Path, *, forgotten: bool) -> None:
     """Not where another way to it has been taken up meanwhile, either."""
@@ -150,6 +168,94 @@ def test_what_is_sent_again_goes_the_way_that_is_current(tmp_path: Path) -> None
             assert server.seen == ["GET"] * 3
             assert before.is_empty
             assert not (await transport.pool(server.trust, endpoint)).is_empty
+        await transport.close()
+
+    run(main())
+
+
+class Pair:
+    """A client certificate's files, which can be replaced one by one."""
+
+    def __init__(self, directory: Path) -> None:
+        self.cert, self.key = directory / "proxy.crt", directory / "proxy.key"
+        ca_key = new_key()
+        self._authority = issue_ca(ca_key, "proxy-ca", time.time()), ca_key
+        for file, content in self.made().items():
+            file.write_bytes(content)
+
+    def made(self) -> dict[Path, bytes]:
+        """Another pair, to be written."""
+        key = new_key()
+        return {self.cert: issue_client(key, self._authority, ("proxy", ()), time.time()), self.key: key}
+
+
+async def look(clock: FakeClock) -> None:
+    """Have the files looked at, once."""
+    await clock.advance(transport_module.LOOK_SECONDS)
+    async with asyncio.timeout(10):
+        while not clock.sleepers:  # noqa: ASYNC110 - files are looked at in a thread, which takes no virtual time
+            await asyncio.sleep(0.001)
+
+
+def test_a_certificate_is_taken_up_when_it_can_be_used(tmp_path: Path) -> None:
+    """Not while the key beside it is still the one before, nor when there is none."""
+
+    async def main() -> None:
+        server, pair, clock = Server(tmp_path), Pair(tmp_path), FakeClock()
+        transport = ForwardTransport(cert_file=str(pair.cert), key_file=str(pair.key))
+        async with TaskGroup("test") as group:
+            following = group.start(transport.follow_certificate(clock), name="follow")
+            before, pool = await transport.context(server.trust), await transport.pool(server.trust, Endpoint("::1", 1))
+
+            async def looked() -> ssl.SSLContext:
+                await look(clock)
+                return await transport.context(server.trust)
+
+            pair.cert.write_bytes((made := pair.made())[pair.cert])
+            assert await looked() is before
+            assert await looked() is before
+            pair.key.unlink()
+            assert await looked() is before
+            kept = not pool.retired
+            pair.key.write_bytes(made[pair.key])
+            assert await looked() is not before
+            assert (kept, pool.retired) == (True, True), "no connection of before is used again"
+            following.cancel()
+        await transport.close()
+
+    run(main())
+
+
+class Slow(ForwardTransport):
+    """Files are read when it is ``asked``, and what was read is used when it is ``told``."""
+
+    def __init__(self, pair: Pair) -> None:
+        super().__init__(cert_file=str(pair.cert), key_file=str(pair.key))
+        self.asked, self.told = threading.Event(), threading.Event()
+        self.made: list[ssl.SSLContext] = []
+
+    def _make_context(self, trust: Trust) -> ssl.SSLContext:
+        self.made.append(super()._make_context(trust))
+        self.asked.set()
+        assert self.told.wait(10)
+        return self.made[-1]
+
+
+def test_what_was_read_before_a_change_is_not_kept_after_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        server, pair, clock = Server(tmp_path), Pair(tmp_path), FakeClock()
+        transport = Slow(pair)
+        async with TaskGroup("test") as group:
+            following = group.start(transport.follow_certificate(clock), name="follow")
+            asking = asyncio.create_task(transport.context(server.trust))
+            await asyncio.to_thread(transport.asked.wait, 10)
+            for file, content in pair.made().items():
+                file.write_bytes(content)
+            await look(clock)
+            transport.told.set()
+            assert await asking is transport.made[1]
+            assert await transport.context(server.trust) is transport.made[1]
+            following.cancel()
         await transport.close()
 
     run(main())

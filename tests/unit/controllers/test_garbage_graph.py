@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
 from controlplane.controllers.garbage_collector.graph import Identity, Node
 from controlplane.controllers.garbage_collector.observed import ABSENT_OWNERS, AbsentOwners, Observer
@@ -189,3 +190,22 @@ def test_absences_are_remembered_up_to_a_bound() -> None:
     absent.add(identity("new"))
     assert identity("0") in absent
     assert identity("1") not in absent
+
+
+@pytest.mark.parametrize(
+    ("metadata", "unconcerned"),
+    [
+        pytest.param({"uid": "a", "annotations": {"x": '{"uid":"known"}'}}, True, id="unknown, without owners"),
+        pytest.param({"uid": "known"}, False, id="known"),
+        pytest.param({"uid": "a", "ownerReferences": [reference("o")]}, False, id="with owners"),
+        pytest.param({"uid": "a", "deletionTimestamp": "2026-01-01T00:00:00Z"}, False, id="being deleted"),
+        pytest.param({"name": "a"}, False, id="without a uid, which is not to be judged by its bytes"),
+        pytest.param({"uid": 'a"b'}, False, id="of a uid that is spelled with an escape"),
+    ],
+)
+def test_what_bytes_tell_is_what_the_object_would(metadata: Obj, unconcerned: bool) -> None:
+    asked = Asked()
+    asked.seen("known", "owner")
+    line = dumps({"type": "ADDED", "object": {"metadata": metadata}})
+    assert asked.observer.is_unconcerned(line) == unconcerned
+    assert not (unconcerned and asked.observer.concerns({"metadata": metadata}))

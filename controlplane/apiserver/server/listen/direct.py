@@ -116,7 +116,7 @@ class DirectRoad:
             return False
         request = front.request(connection, found.method, found.target, found.headers, body, audit_id=found.audit_id)
         if found.method in _WRITES:
-            self._begin(self._answer(request, found))
+            self._begin(self._finish(request, found))
             return True
         try:
             outcome = first_step(front.handler, request)
@@ -208,13 +208,13 @@ class DirectRoad:
         self._connection.under_way()
         self._task = self._front.requests.start(work, name="request", context=context)
 
-    async def _answer(self, request: Request, found: Found) -> None:
-        await self._finish(self._front.handler(request), found)
-
-    async def _finish(self, outcome: Response | Awaitable[Response], found: Found) -> None:
+    async def _finish(self, outcome: Request | Response | Awaitable[Response], found: Found) -> None:
+        """Answer a request, or write its answer, which may be still to come."""
         keep = False
         try:
             try:
+                if isinstance(outcome, Request):
+                    outcome = self._front.handler(outcome)
                 response, failed = (outcome if isinstance(outcome, Response) else await outcome), False
             except Exception as error:  # noqa: BLE001  # as in take()
                 response, failed = self._front.failed(error), True

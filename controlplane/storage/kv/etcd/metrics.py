@@ -15,6 +15,9 @@ __all__ = ["DURATION", "ERRORS", "LEASE_OBJECTS", "REQUESTS", "RequestCounter"]
 
 _LABELS: Final = ("operation", "group", "resource")
 
+DIRECTORIES: Final = 4_096
+"""Remembered; there are as many as namespaces with something in them, for each resource and operation."""
+
 DURATION: Final = histogram(
     "etcd_request_duration_seconds",
     "Etcd request latency in seconds for each operation and object type.",
@@ -38,19 +41,31 @@ LEASE_OBJECTS: Final = histogram(
 class RequestCounter:
     """Counts requests; ``name_of``: group and resource of a key, both ``""`` for a key of no resource."""
 
-    __slots__ = ("_known", "name_of")
+    __slots__ = ("_beside", "_known", "name_of")
 
     def __init__(self) -> None:
         self.name_of: Callable[[bytes], tuple[str, str]] = _unnamed
+        self._beside: dict[tuple[str, bytes], Tally] = {}
         self._known: dict[tuple[str, tuple[str, str]], Tally] = {}
 
     def count(self, operation: str, key: bytes, begun: float, *, failed: bool = False) -> None:
         """A request has been answered, or has failed; ``begun``: when, by ``perf_counter``."""
-        what = operation, self.name_of(key)
-        noted = self._known.get(what) or self._learn(operation, *what[1])
+        what = operation, key[: key.rfind(b"/")]
+        noted = self._beside.get(what)
+        if noted is None:
+            noted = self._find(what, self.name_of(key))
         noted.note(perf_counter() - begun)
         if failed:
-            ERRORS.labels_cached((operation, *what[1])).inc()
+            ERRORS.labels_cached((operation, *self.name_of(key))).inc()
+
+    def _find(self, what: tuple[str, bytes], name: tuple[str, str]) -> Tally:
+        """Where it is noted, remembered for all keys beside this one if it is a resource's: such a name stays."""
+        noted = self._known.get((what[0], name)) or self._learn(what[0], *name)
+        if any(name):
+            if len(self._beside) >= DIRECTORIES:
+                self._beside.clear()
+            self._beside[what] = noted
+        return noted
 
     def _learn(self, operation: str, group: str, resource: str) -> Tally:
         """Keep at hand what counts one operation on one resource; there are no more than metrics have children."""

@@ -22,7 +22,7 @@ from google.protobuf.message import DecodeError
 
 from controlplane.base.grpc import RpcError, Stream
 from controlplane.storage.errors import Compacted, FutureRevision, StorageError, Unavailable
-from controlplane.storage.kv.api import Event, WatchBatch, prefix_end
+from controlplane.storage.kv.api import Event, KeyValue, WatchBatch, prefix_end
 from controlplane.storage.kv.etcd import rpc_pb2 as pb
 from controlplane.storage.kv.etcd.channel import Cluster, Member
 from controlplane.storage.kv.etcd.errors import translate
@@ -36,6 +36,9 @@ GATHERED: Final = 100
 """Events of responses that wait here together become one batch, of about this many at most."""
 
 PUT: Final = pb.Event.PUT
+
+_new = tuple.__new__
+"""A third of the cost of calling a named tuple's class; two are made for each event."""
 
 ALL_WATCHES: Final = -1
 """Watch id of the answer to a progress request."""
@@ -222,9 +225,12 @@ class EtcdWatch:
             kv = event.kv
             revision = kv.mod_revision
             if revision >= self._start:
-                value = to_key_value(kv) if event.type == PUT else None
+                key = kv.key
+                value: KeyValue | None = None
+                if event.type == PUT:
+                    value = _new(KeyValue, (key, kv.value, kv.create_revision, revision, kv.version, kv.lease))
                 prev = to_key_value(event.prev_kv) if self._prev and event.HasField("prev_kv") else None
-                events.append(Event(kv.key, revision, value, prev))
+                events.append(_new(Event, (key, revision, value, prev)))
         return events
 
     def _deliver(self, events: list[Event]) -> WatchBatch:

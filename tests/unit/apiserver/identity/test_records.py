@@ -29,10 +29,10 @@ class World(NamedTuple):
     clock: FakeClock
     group: TaskGroup
 
-    def keeper(self, holder: str = "a_1") -> PeerRecordKeeper:
+    def keeper(self, holder: str = "a_1", *, clock: FakeClock | None = None) -> PeerRecordKeeper:
         server = ServerIdentity(id="a", holder=holder, hostname="h", peer_ip="10.0.0.1", peer_port=6443)
         storage = self.mirror.storage(PEER_RECORDS)
-        return PeerRecordKeeper(storage, server, annotations=LiveMapping(), clock=self.clock)
+        return PeerRecordKeeper(storage, server, annotations=LiveMapping(), clock=clock or self.clock)
 
     async def write(self, name: str, value: bytes) -> None:
         await self.mirror.kv.put(f"/registry/peerserverleases/{name}".encode(), value, expect=ABSENT)
@@ -76,6 +76,39 @@ def test_a_record_is_there_while_it_is_kept_and_15_seconds_longer() -> None:
     run(main())
 
 
+class Skewed(FakeClock):
+    """A machine's clock, of which only the seconds are those of ``true``: it is ``ahead`` of it."""
+
+    def __init__(self, true: FakeClock, ahead: float) -> None:
+        super().__init__()
+        self._true, self._ahead = true, ahead
+
+    def now(self) -> float:
+        return self._true.now() + self._ahead
+
+    def monotonic(self) -> float:
+        return self._true.monotonic() + abs(self._ahead)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._true.sleep(seconds)
+
+
+@pytest.mark.parametrize("ahead", [-600.0, 600.0, 86400.0], ids=["behind", "ahead", "a day ahead"])
+def test_how_long_a_server_lives_is_not_told_by_its_clock(ahead: float) -> None:
+    async def main() -> None:
+        async with world() as w:
+            keeping = w.group.start(w.keeper(clock=Skewed(w.clock, ahead)).run(), name="keep")
+            await w.clock.advance(60)
+            assert w.told == [(None, "a_1")], "it lives as long as it keeps its record"
+            await cancel_and_wait([keeping])
+            await w.clock.advance(4)
+            assert "a" in w.records.peers
+            await w.clock.advance(12)
+            assert w.told == [(None, "a_1"), ("a_1", None)], "and no longer"
+
+    run(main())
+
+
 def test_a_server_started_again_in_time_is_a_change() -> None:
     async def main() -> None:
         async with world() as w:
@@ -113,6 +146,8 @@ def test_one_that_says_nothing_of_use_is_not_there() -> None:
             head = b'{"kind":"Endpoints","apiVersion":"v1","metadata":{}'
             await w.write("nowhere", head + b"}")
             await w.write("broken", b"k8s\0")
+            await w.write("", head + b"}")
+            await w.write("a/b", head + b"}")
             at = b',"subsets":[{"addresses":[{"ip":"10.0.0.2"}],"ports":[{"port":6443}]}]}\n'
             await w.write("of-kube-apiserver", head + at)
             assert w.records.current == {"of-kube-apiserver": PeerRecord("of-kube-apiserver", "10.0.0.2", 6443, "", {})}

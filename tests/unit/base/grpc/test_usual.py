@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.base.grpc.call import Unary
+from controlplane.base.grpc.call import STREAM_WINDOW_BYTES, Unary
 from controlplane.base.grpc.connection import CONNECTION_WINDOW_BYTES
 from controlplane.base.grpc.frames import (
     DATA,
@@ -207,5 +207,80 @@ def test_headers_in_pieces_are_not_taken_for_the_start_of_an_answer() -> None:
         opened.connection.data_received(answer(5, b"told"))
         assert opened.unusable  # nothing may stand between the pieces
         assert isinstance(outcome(calls[3]), RpcError)
+
+    with_call(check)
+
+
+MESSAGES = st.lists(
+    st.sampled_from(["whole", "two in one", "over two", "padded", "empty", "ping", "answer"]), min_size=1, max_size=12
+)
+
+
+@given(parts=MESSAGES, cuts=st.lists(st.integers(0, 5_000), max_size=8))
+def test_messages_of_a_stream_are_the_same_whichever_frames_they_come_in(parts: list[str], cuts: list[int]) -> None:
+    def check(opened: Opened) -> None:
+        calls = iter(begin(opened, len(parts)).items())
+        stream = opened.connection.stream(BLOCK)
+        number = stream.stream_id
+        data, expected, answers = started(number), list[bytes](), dict[Unary, bytes]()
+        for at, part in enumerate(parts):
+            one, two = b"one %d" % at, b"two %d" % at
+            both = prefixed(one) + prefixed(two)
+            if part == "two in one":
+                data += frame(DATA, 0, number, both)
+            elif part == "over two":
+                data += frame(DATA, 0, number, both[: 7 + at]) + frame(DATA, 0, number, both[7 + at :])
+            elif part == "padded":
+                data += frame(DATA, 0x8, number, b"\3" + both + bytes(3))
+            elif part == "empty":
+                data += frame(DATA, 0, number) + frame(DATA, 0, number, both)
+            else:
+                data += frame(DATA, 0, number, prefixed(one))
+                if part == "ping":
+                    data += frame(PING, 0, 0, b"01234567")
+                elif part == "answer":
+                    other, call = next(calls)
+                    answers[call] = b"%04d" % other
+                    data += answer(other, answers[call])
+                data += frame(DATA, 0, number, prefixed(two))
+            expected += [one, two]
+        for piece in split(data, cuts):
+            opened.connection.data_received(piece)
+        assert {call: outcome(call) for call in answers} == answers
+        assert stream.held_bytes == sum(len(prefixed(message)) for message in expected)
+        assert [stream.read_nowait() for _ in expected] == expected
+        assert stream.peek() is None
+        assert opened.unusable == []
+
+    with_call(check)
+
+
+def test_a_message_that_is_more_than_the_stream_may_be_sent_ends_it() -> None:
+    def check(opened: Opened) -> None:
+        begin(opened, 0)
+        stream = opened.connection.stream(BLOCK)
+        opened.connection.data_received(started(stream.stream_id))
+        stream.receive_window = len(prefixed(b"told")) - 1
+        opened.connection.data_received(frame(DATA, 0, stream.stream_id, prefixed(b"told")))
+        assert stream.ended
+        assert stream.peek() is None
+
+    with_call(check)
+
+
+def test_a_stream_that_is_read_is_credited_whichever_way_its_messages_came() -> None:
+    def check(opened: Opened) -> None:
+        begin(opened, 0)
+        stream = opened.connection.stream(BLOCK)
+        opened.connection.data_received(started(stream.stream_id))
+        opened.sent()
+        message = bytes(10_000)
+        for _ in range(STREAM_WINDOW_BYTES // len(message)):
+            opened.connection.data_received(frame(DATA, 0, stream.stream_id, prefixed(message)))
+        assert not [kind for kind, number, _ in opened.sent() if number], "nobody has read anything"
+        while stream.peek() is not None:
+            stream.read_nowait()
+        assert (WINDOW_UPDATE, stream.stream_id) in [(kind, number) for kind, number, _ in opened.sent()]
+        assert stream.receive_window > STREAM_WINDOW_BYTES // 2
 
     with_call(check)

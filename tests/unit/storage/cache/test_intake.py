@@ -74,6 +74,24 @@ def test_foreign_layouts_are_laid_out(value: bytes) -> None:
         ),
         pytest.param(b"[1]", "not a JSON object with metadata", id="a list"),
         pytest.param(b'{"kind":"X","apiVersion":"v1"}', "not a JSON object with metadata", id="no metadata"),
+        pytest.param(
+            b'{"kind":"X","apiVersion":"v1","metadata":{"name":{}}}', "metadata.name is of another type", id="name"
+        ),
+        pytest.param(
+            b'{"kind":"X","apiVersion":"v1","metadata":{"labels":{"a":5}}}',
+            "metadata.labels is of another type",
+            id="labels",
+        ),
+        pytest.param(
+            b'{"kind":"X","apiVersion":"v1","metadata":{"finalizers":{"a":"b"}}}',
+            "metadata.finalizers is of another type",
+            id="finalizers",
+        ),
+        pytest.param(
+            b'{"kind":"X","apiVersion":"v1","metadata":{"ownerReferences":["a"]}}',
+            "metadata.ownerReferences is of another type",
+            id="owners",
+        ),
         pytest.param(b'{"metadata":{}}', "apiVersion or kind is missing", id="no kind"),
         pytest.param(b"k8s\x00\x0a\x0c", "protobuf values are not supported", id="protobuf"),
         pytest.param(b"k8s:enc:aescbc:v1:key1:xyz", "data from the storage is not transformable", id="encrypted"),
@@ -211,3 +229,36 @@ def test_only_what_we_are_writing_is_taken_for_sound() -> None:
     intake.to_storage(KEY, head + b',"broken')
     assert not read(head + b',"broken', intake)[3]
     assert "not decodable" in read(head + b',"broken', intake)[3]
+
+
+def test_the_event_of_a_write_whose_outcome_is_known_is_its_entry() -> None:
+    plain, other = (
+        b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"k":"%b"}}' % value
+        for value in (b"one", b"two")
+    )
+    intake = Intake(IDENTITY)
+    intake.read(KeyValue(KEY, plain, 5, 5))
+    intake.to_storage(KEY, plain)
+    written = intake.written(KEY, plain, 7, 7)
+    assert intake.read(KeyValue(KEY, plain, 7, 7)) is written
+    again = intake.read(KeyValue(KEY, plain, 7, 7))
+    assert again is not written, "once"
+    assert again.data == written.data
+    for revision, value in ((8, plain), (9, other)):  # of another revision, or with another value
+        intake.to_storage(KEY, plain)
+        written = intake.written(KEY, plain, 9, 9)
+        event = intake.read(KeyValue(KEY, value, 5, revision))
+        assert event is not written
+        assert b'"resourceVersion":"%d"' % revision in event.data
+        assert (value == other) == (b"two" in event.data)
+
+
+def test_what_is_remembered_of_writes_whose_events_never_come_is_bounded() -> None:
+    plain = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}'
+    intake = Intake(IDENTITY)
+    intake.read(KeyValue(KEY, plain, 5, 5))
+    for number in range(3 * 1024):
+        intake.to_storage(b"%b%d" % (KEY, number), plain)
+        intake.written(b"%b%d" % (KEY, number), plain, number + 6, number + 6)
+    assert len(intake._ours) <= 1024
+    assert len(intake._written) <= 1024
