@@ -15,7 +15,7 @@ from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import GroupResource, Obj
 from controlplane.apimachinery.resource import Strategy
 from controlplane.apimachinery.schema.correlation import ABSENT
-from controlplane.apimachinery.schema.custom import CustomSchema
+from controlplane.apimachinery.schema.custom import CustomSchema, settle_numbers
 from controlplane.apimachinery.status import forbidden
 from controlplane.apimachinery.validation.field import FieldError, go_quoted, invalid
 from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
@@ -57,6 +57,7 @@ class CustomRules:
             prepare_for_update=self._prepare_for_update,
             validate=lambda obj: self._when_ready(lambda: self._validate(obj)),
             validate_update=lambda obj, old: self._when_ready(lambda: self._validate_update(obj, old)),
+            canonicalize=settle_numbers,
             load=self._load,
             warnings=lambda obj: list(_finalizer_warnings(meta.finalizers(obj))),
             update_warnings=lambda obj, old: [
@@ -72,6 +73,7 @@ class CustomRules:
             prepare_for_update=_keep_all_but_status,
             validate_update=lambda obj, old: self._when_ready(lambda: self._validate_status_update(obj, old)),
             update_warnings=self._let_off,
+            canonicalize=settle_numbers,
             unconditional_update=False,
         )
 

@@ -26,7 +26,7 @@ from controlplane.apimachinery.schema.normalize import apply_defaults, drop_null
 from controlplane.apimachinery.schema.repair import repair_embedded, repair_metadata
 from controlplane.apimachinery.validation.field import FieldError
 
-__all__ = ["CustomSchema"]
+__all__ = ["CustomSchema", "settle_numbers"]
 
 
 _LONG_NUMBER = re.compile(rb"[:,\[]-?(?:[0-9]{19,}|[0-9.]+e\+(?:18|19|20))[,}\]]")
@@ -45,6 +45,25 @@ def _round_numbers(value: Any) -> Any:
         return value
     elif _INT64 <= abs(value) < _EXPONENT:
         return int(Decimal(repr(float(value))))
+    return value
+
+
+_WHOLE_FLOAT = re.compile(rb"(?:\.0|e\+?[0-9]+)[,}\]]")
+
+
+def settle_numbers(obj: Obj) -> None:
+    """Whole floats of an object that is to be stored become integers, in place: Go writes them without a fraction, so
+    that is what is read again, and clients of Go that know a field as an integer read nothing else."""
+    if _WHOLE_FLOAT.search(dumps(obj)):
+        _settle(obj)
+
+
+def _settle(value: Any) -> Any:
+    if type(value) is dict or type(value) is list:
+        for key, item in value.items() if type(value) is dict else enumerate(value):
+            value[key] = _settle(item)
+    elif type(value) is float and value.is_integer() and abs(value) < _INT64:
+        return int(value)
     return value
 
 

@@ -195,7 +195,8 @@ class APIEndpoints:
         try:
             target = find_target(tables, info, request.method)
         except APIError as error:
-            answer = await self._answered_elsewhere(request) if error.code in _NOT_HERE else None
+            for_others = error.code in _NOT_HERE and not (error.code == 405 and request.method == "HEAD")
+            answer = await self._answered_elsewhere(request) if for_others else None  # HEAD of a native kind: nobody
             if answer is None:
                 raise
             return answer

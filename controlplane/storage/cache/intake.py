@@ -228,9 +228,41 @@ def _checked(plain: bytes) -> dict[str, object]:
         obj = orjson.loads(plain)
     except orjson.JSONDecodeError as error:
         raise MalformedJSON(str(error)) from error
-    if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
+    if not isinstance(obj, dict) or not isinstance(metadata := obj.get("metadata"), dict):
         raise MalformedJSON("not a JSON object with metadata")
+    _check_metadata(metadata)
     return obj
+
+
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("name", "namespace", "generateName", "uid", "creationTimestamp", "deletionTimestamp"), str),
+    **dict.fromkeys(("labels", "annotations"), dict),
+    **dict.fromkeys(("finalizers", "ownerReferences", "managedFields"), list),
+    **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), int),
+}
+_PARTS: dict[str, type] = {
+    **dict.fromkeys(("labels", "annotations", "finalizers"), str),
+    **dict.fromkeys(("ownerReferences", "managedFields"), dict),
+}
+
+
+def _check_metadata(metadata: dict[str, object]) -> None:
+    """What is of another type would come up in whoever follows objects, long after its writer has gone.
+
+    Raises:
+        MalformedJSON.
+    """
+    for field, value in metadata.items():
+        kind = _TYPES.get(field)
+        if kind is None or value is None:
+            continue
+        if type(value) is not kind:
+            raise MalformedJSON(f"metadata.{field} is of another type")
+        part = _PARTS.get(field)
+        if part is not None:
+            for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+                if type(one) is not part:
+                    raise MalformedJSON(f"metadata.{field} is of another type")
 
 
 def _laid_out(obj: dict[str, object], revision: int) -> bytes:

@@ -6,10 +6,11 @@ import asyncio
 import sys
 import uuid
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 
 from sortedcontainers import SortedList  # type: ignore[import-untyped]  # it has no stubs
 
+from controlplane.base.shards import Sharded
 from controlplane.storage.errors import Unavailable
 from controlplane.storage.kv.api import KeyValue
 from controlplane.storage.kv.backends import KVOptions
@@ -34,12 +35,13 @@ class MemoryLog:
 
     def __init__(self) -> None:
         self._cluster_id = uuid.uuid4().hex
-        self._records: dict[int, Record] = {}
+        self._records: Sharded[int, Record] = Sharded()
         self._order: list[int] = []
-        self._revisions: dict[bytes, list[int]] = {}
+        self._revisions: Sharded[bytes, list[int]] = Sharded()
         self._keys: SortedList[bytes] = SortedList()
         self._new_keys: list[bytes] = []
         self._forgotten = 0
+        self._forgetting = asyncio.Lock()
         self._size_bytes = 0
 
     async def load(self) -> Image:
@@ -60,7 +62,7 @@ class MemoryLog:
         done(None)
 
     async def records(self, revisions: Sequence[int]) -> list[Record]:
-        return [self._records[revision] for revision in revisions if revision in self._records]
+        return list(self._present(revisions))
 
     async def snapshot(self, start: bytes, end: bytes | None, revision: int, limit: int) -> list[KeyValue]:
         items: list[KeyValue] = []
@@ -82,24 +84,29 @@ class MemoryLog:
         begin, stop = bisect_right(self._order, first - 1), bisect_right(self._order, last)
         page = self._order[begin : min(stop, begin + SLICE_ITEMS)]
         through = last if begin + SLICE_ITEMS >= stop else page[-1]
-        chosen = (self._records[revision] for revision in page)
+        chosen = self._present(page)
         return Changes([r for r in chosen if r.key >= start and (end is None or r.key < end)], through)
 
     async def forget(self, revision: int) -> None:
-        passed = self._order[bisect_right(self._order, self._forgotten) : bisect_right(self._order, revision)]
-        self._forgotten = max(self._forgotten, revision)
-        dead: set[int] = set()
-        for n, record in enumerate([self._records[at] for at in passed]):
-            if record.prev_revision:
-                dead.add(record.prev_revision)
-            if record.value is None:
-                dead.add(record.revision)
-            if n % SLICE_ITEMS == SLICE_ITEMS - 1:
-                await asyncio.sleep(0)
-        for at in dead:
-            self._drop(self._records.pop(at, None))
-        if dead:
-            self._order = [at for at in self._order if at not in dead]
+        async with self._forgetting:
+            passed = self._order[bisect_right(self._order, self._forgotten) : bisect_right(self._order, revision)]
+            dead: set[int] = set()
+            async for some in _in_turns(passed):
+                for record in self._present(some):
+                    if record.prev_revision:
+                        dead.add(record.prev_revision)
+                    if record.value is None:
+                        dead.add(record.revision)
+            async for some in _in_turns(list(dead)):
+                for at in some:
+                    self._drop(self._records.pop(at))
+            if dead:
+                seen = len(self._order)
+                kept: list[int] = []
+                async for some in _in_turns(self._order[:seen]):
+                    kept += [at for at in some if at not in dead]
+                self._order = kept + self._order[seen:]  # with what was written meanwhile
+            self._forgotten = max(self._forgotten, revision)
 
     async def size_bytes(self) -> int:
         return self._size_bytes
@@ -128,20 +135,33 @@ class MemoryLog:
             self._new_keys = []
         return self._keys
 
+    def _present(self, revisions: Iterable[int]) -> Iterator[Record]:
+        """The records of revisions, without those that are forgotten."""
+        return (record for at in revisions if (record := self._records.get(at)) is not None)
+
     def _as_of(self, key: bytes, revision: int) -> KeyValue | None:
-        revisions = self._revisions.get(key, ())
+        revisions = self._revisions.get(key) or ()
         at = bisect_right(revisions, revision)
-        return key_value_of(self._records[revisions[at - 1]]) if at else None
+        record = self._records.get(revisions[at - 1]) if at else None
+        return key_value_of(record) if record is not None else None
 
     def _drop(self, record: Record | None) -> None:
-        if record is None:
+        revisions = self._revisions.get(record.key) if record is not None else None
+        if record is None or revisions is None:
             return
         self._size_bytes -= len(record.key) + len(record.value or b"")
-        revisions = self._revisions[record.key]
         revisions.remove(record.revision)
         if not revisions:
-            del self._revisions[record.key]
+            self._revisions.pop(record.key)
             self._sorted_keys().remove(record.key)
+
+
+async def _in_turns(revisions: list[int]) -> AsyncIterator[list[int]]:
+    """Revisions, a slice at a time; the loop turns between them."""
+    for start in range(0, len(revisions), SLICE_ITEMS):
+        if start:
+            await asyncio.sleep(0)
+        yield revisions[start : start + SLICE_ITEMS]
 
 
 async def open_kv(location: str, options: KVOptions) -> EmbeddedKV:

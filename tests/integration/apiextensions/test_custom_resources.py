@@ -71,6 +71,23 @@ def test_a_resource_is_there_when_its_definitions_post_returns(tmp_path: Path) -
     run(main())
 
 
+def test_a_whole_float_reads_as_an_integer(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running_plane(tmp_path) as plane:
+            numbers = {"type": "object", "properties": {"n": {"type": "integer"}}}
+            schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": numbers, "status": numbers}}}
+            version = {"schema": schema, "subresources": {"status": {}}}
+            await created(plane, DEFINITIONS_PATH, definition(version=version))
+            made = await created(plane, FOOS, foo(spec={"n": 1.0}))
+            _, patched = await plane.call("PATCH", f"{FOOS}/a", {"spec": {"n": 2.0}}, headers=MERGE)
+            _, told = await plane.call("PATCH", f"{FOOS}/a/status", {"status": {"n": 3.0}}, headers=MERGE)
+            listed = (await read(plane, FOOS))["items"][0]
+            found = [made["spec"], patched["spec"], told["status"], listed["spec"], listed["status"]]
+            assert [(each["n"], type(each["n"])) for each in found] == [(n, int) for n in (1, 2, 3, 2, 3)]
+
+    run(main())
+
+
 def test_a_changed_schema_holds_at_once_and_ends_watches(tmp_path: Path) -> None:
     async def main() -> None:
         async with running_plane(tmp_path) as plane:

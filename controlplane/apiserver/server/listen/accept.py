@@ -24,6 +24,7 @@ from controlplane.base.tasks import TaskGroup
 __all__ = ["Acceptor"]
 
 log = logs.get(__name__)
+seldom = logs.Seldom(log)
 
 HANDSHAKES = 8
 PATIENCE_SECONDS = 0.02
@@ -63,7 +64,7 @@ class Acceptor:
                         if self._socket.fileno() < 0:
                             return
                         continue  # the client gave up while it waited
-                    log.warning("cannot take connections", error=error)
+                    seldom.warning("cannot take connections", error=error)
                     await self._clock.sleep(_RETRY_SECONDS)  # nothing tells when a file descriptor becomes free
                     continue
                 place = self._door.enter(address[0])

@@ -8,7 +8,7 @@ import pytest
 
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.schema.custom import CustomSchema
+from controlplane.apimachinery.schema.custom import CustomSchema, settle_numbers
 from controlplane.apimachinery.schema.decode import DecodeError
 
 EMBEDDED: Obj = {
@@ -188,3 +188,12 @@ def test_lists_that_repeat(spec: Obj, texts: list[str]) -> None:
 def test_embedded_objects(value: Obj, fields: list[str]) -> None:
     custom = schema({"type": "object", "properties": {"e": EMBEDDED}})
     assert [error.field for error in custom.embedded_errors({"spec": {"e": value}})] == fields
+
+
+def test_whole_floats_are_stored_as_integers() -> None:
+    spec = {"one": 1.0, "list": [1e3, 1e17, {"zero": -0.0}], "half": 0.5, "long": 1e21, "text": "1.0", "is": True}
+    obj: Obj = {"spec": spec}
+    settle_numbers(obj)
+    assert dumps(obj) == (
+        b'{"spec":{"one":1,"list":[1000,100000000000000000,{"zero":0}],"half":0.5,"long":1e+21,"text":"1.0","is":true}}'
+    )

@@ -74,6 +74,24 @@ def test_foreign_layouts_are_laid_out(value: bytes) -> None:
         ),
         pytest.param(b"[1]", "not a JSON object with metadata", id="a list"),
         pytest.param(b'{"kind":"X","apiVersion":"v1"}', "not a JSON object with metadata", id="no metadata"),
+        pytest.param(
+            b'{"kind":"X","apiVersion":"v1","metadata":{"name":{}}}', "metadata.name is of another type", id="name"
+        ),
+        pytest.param(
+            b'{"kind":"X","apiVersion":"v1","metadata":{"labels":{"a":5}}}',
+            "metadata.labels is of another type",
+            id="labels",
+        ),
+        pytest.param(
+            b'{"kind":"X","apiVersion":"v1","metadata":{"finalizers":{"a":"b"}}}',
+            "metadata.finalizers is of another type",
+            id="finalizers",
+        ),
+        pytest.param(
+            b'{"kind":"X","apiVersion":"v1","metadata":{"ownerReferences":["a"]}}',
+            "metadata.ownerReferences is of another type",
+            id="owners",
+        ),
         pytest.param(b'{"metadata":{}}', "apiVersion or kind is missing", id="no kind"),
         pytest.param(b"k8s\x00\x0a\x0c", "protobuf values are not supported", id="protobuf"),
         pytest.param(b"k8s:enc:aescbc:v1:key1:xyz", "data from the storage is not transformable", id="encrypted"),

@@ -30,7 +30,7 @@ class HeldLog(MemoryLog):
 
     async def load(self) -> Image:
         await self.loads.acquire()
-        revision = max(self._records, default=1)
+        revision = max((at for at, _ in self._records.items()), default=1)
         items = await self.snapshot(b"", None, revision, 0)
         entries = ((kv.key, (kv.mod_revision, kv.create_revision, kv.version, kv.lease)) for kv in items)
         return Image(self._cluster_id, revision, 0, LiveIndex(entries), dict(self._leases))
