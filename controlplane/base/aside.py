@@ -82,15 +82,16 @@ def release() -> None:
 
 
 def free(values: list[Any], *, then: Callable[[], None] = lambda: None) -> None:
-    """Take values out of a list that nobody will need any more, and let go of them aside; ``then`` is called there."""
+    """Take values out of a list that nobody will need any more, and let go of them aside, in a thread that does nothing
+    else; ``then`` is called there."""
     left = deque(values)
     values.clear()
 
     def work() -> None:
-        _free(left)
+        _SWITCHING.run(lambda: _free(left))
         then()
 
-    _thread(urgent=False).submit(_SWITCHING.run, work)
+    _thread("aside-free").submit(work)
 
 
 async def aside(work: Callable[[], T], *, urgent: bool = False) -> T:
@@ -102,7 +103,7 @@ async def aside(work: Callable[[], T], *, urgent: bool = False) -> T:
 
     Raises what ``work`` raises. Cancellation: work that has begun is done to its end, for nobody.
     """
-    loop, thread = asyncio.get_running_loop(), _thread(urgent)
+    loop, thread = asyncio.get_running_loop(), _thread("aside-urgent" if urgent else "aside")
     result = await loop.run_in_executor(thread, copy_context().run, _SWITCHING.run, work)
     long = _LONG.get()
     if long is not None:
@@ -124,8 +125,9 @@ def _free(left: deque[object]) -> None:
 
 
 @cache
-def _thread(urgent: bool) -> ThreadPoolExecutor:  # noqa: FBT001  # a cache key
-    return ThreadPoolExecutor(1, thread_name_prefix="aside-urgent" if urgent else "aside")
+def _thread(name: str) -> ThreadPoolExecutor:
+    """One for each of what nobody is to wait for: other requests' work, what is urgent, and what is only let go of."""
+    return ThreadPoolExecutor(1, thread_name_prefix=name)
 
 
 class _Switching:

@@ -12,7 +12,7 @@ from time import perf_counter, thread_time
 
 import pytest
 
-from controlplane.base.aside import LONG_BYTES, SWITCH_SECONDS, aside, is_long, note_size, release
+from controlplane.base.aside import LONG_BYTES, SWITCH_SECONDS, aside, free, is_long, note_size, release
 from tests.aio import run
 
 NAME: ContextVar[str] = ContextVar("name", default="")
@@ -77,7 +77,9 @@ def test_nothing_is_collected_while_something_long_is_in_hand() -> None:
         await aside(lambda: {"part": [{}]})
         between = gc.isenabled()
         release()
-        await aside(lambda: None)  # after what is let go of
+        let_go = threading.Event()
+        free([], then=let_go.set)  # after what was long
+        assert await asyncio.to_thread(let_go.wait, 10)
         return between
 
     assert run(scenario()) is False
