@@ -88,7 +88,7 @@ def _received(response: ReceivedResponse) -> bytes | None:
     lines = header_lines(headers[begin:])
     if "Connection:" in lines or len(received) > ONE_WRITE_BYTES:
         return None
-    return received[:at] + lines.encode() + received[at:]
+    return received[:at] + lines.encode("utf-8", "surrogateescape") + received[at:]
 
 
 class CompleteAnswer(AiohttpResponse):
