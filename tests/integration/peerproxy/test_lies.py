@@ -139,3 +139,18 @@ def test_a_client_gets_one_answer_to_one_request(tmp_path: Path) -> None:
             writer.close()
 
     run(main())
+
+
+def test_who_asks_for_another_protocol_is_not_told_that_he_is_unknown(tmp_path: Path) -> None:
+    """It is the server that he has asked whom the other one does not believe."""
+
+    async def main() -> None:
+        async with fleet(tmp_path, "a") as (made, planes), impostor(made) as liar:
+            a = planes["a"]
+            await liar.start_again()
+            await known(liar, a)
+            liar.ghosts = answer(401, {})
+            for headers in ({}, {"Connection": "Upgrade", "Upgrade": "websocket"}):
+                assert (await impatient(a).request("GET", GHOSTS, headers=headers)).status == 503
+
+    run(main())
