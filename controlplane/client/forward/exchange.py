@@ -203,6 +203,15 @@ class Connection(asyncio.Protocol):
         self._transport = transport  # type: ignore[assignment]  # uvloop's transports are not asyncio.Transport
 
     def data_received(self, data: bytes) -> None:
+        asked = self._head
+        if asked is not None and not self._buffer:
+            said, _, rest = data.partition(_END_OF_HEAD)
+            head = KNOWN.get(said)
+            if head is not None and head.plain_bytes == len(rest) and head.keep and not asked.done():
+                self._head = None
+                self._free(self)
+                asked.fulfil(Answer(head, data, rest))
+                return
         try:
             if self._answer is None:
                 self._read_head(self._buffer + data if self._buffer else data)
