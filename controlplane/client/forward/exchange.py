@@ -209,8 +209,8 @@ class Connection(asyncio.Protocol):
             head = KNOWN.get(said)
             if head is not None and head.plain_bytes == len(rest) and head.keep and not asked.done():
                 self._head = None
-                self._free(self)
                 asked.fulfil(Answer(head, data, rest))
+                self._free(self)  # after it: who has asked may write its own answer within it
                 return
         try:
             if self._answer is None:
