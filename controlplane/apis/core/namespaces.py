@@ -97,8 +97,8 @@ def _label_with_name(obj: Obj) -> None:
 
 def _default(obj: Obj) -> None:
     _label_with_name(obj)
-    if not obj["status"].get("phase"):
-        obj["status"]["phase"] = "Active"
+    if not _phase(obj):
+        obj["status"] = {**(obj.get("status") or {}), "phase": "Active"}
 
 
 def _prepare_for_create(obj: Obj) -> None:
