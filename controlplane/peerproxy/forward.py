@@ -206,6 +206,8 @@ class Forwarder:
                 )
         except TimeoutError:
             raise Unanswered(GONE, was_sent=True) from None
+        if response.status == 401:
+            raise Unanswered("it answered 401 Unauthorized")
         if isinstance(response, UpgradeResponse):
             converse = response.run
 

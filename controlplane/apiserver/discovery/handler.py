@@ -8,14 +8,15 @@ Source: kubernetes/apiserver ``pkg/endpoints/discovery``; for the aggregated for
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GroupVersion, Obj
-from controlplane.apimachinery.status import APIError, unknown_resource
+from controlplane.apimachinery.status import APIError, service_unavailable, unknown_resource
 from controlplane.apiserver.discovery.documents import Aggregated, Documents, EncodedGroups
 from controlplane.apiserver.discovery.merged_documents import Known, MergedDocuments
 from controlplane.apiserver.discovery.metrics import NO_PEER_REQUESTS
-from controlplane.apiserver.registry.peers import FROM_PEER
+from controlplane.apiserver.registry.peers import FROM_PEER, NOT_ALL_HEARD
 from controlplane.apiserver.registry.table import ResourceTable, TableHolder
 from controlplane.client.encoding import encode, wants_pretty
 from controlplane.client.negotiation import PROTOBUF, Answer, Conversion, Form, find, negotiate
@@ -27,6 +28,7 @@ _LEGACY = Form()
 _AGGREGATED = Form(
     conversions=frozenset({Conversion("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList")}), plain=False
 )
+RETRY_SECONDS = 1
 _NO_PEER = "nopeer"
 """The profile of aggregated discovery that shows what this server serves itself."""
 _AGGREGATED_PARAMETERS = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -56,8 +58,32 @@ class Discovery:
         """Answer, or None if the path is not discovery's or nobody serves its group.
 
         Raises:
-            APIError: 404 for an unknown version of a known group; 405; 406.
+            APIError: 404 for an unknown version of a known group; 405; 406; 503 for what is unknown as long as another
+            server has not said what it serves.
         """
+        try:
+            found = self._answer(request)
+        except APIError as error:
+            if error.code == HTTPStatus.NOT_FOUND and self._may_be_elsewhere(request):
+                raise service_unavailable(NOT_ALL_HEARD, RETRY_SECONDS) from error
+            raise
+        if found is None and self._may_be_elsewhere(request):
+            raise service_unavailable(NOT_ALL_HEARD, RETRY_SECONDS)
+        return found
+
+    def _may_be_elsewhere(self, request: Request) -> bool:
+        """Whether what is unknown here may be known to a server that is shown here as soon as it is heard."""
+        elsewhere = self._tables.current.elsewhere
+        return (
+            elsewhere is not None
+            and elsewhere.whole
+            and FROM_PEER not in request.values
+            and request.path.startswith(("/api/", "/apis/"))
+            and not elsewhere.all_heard()
+        )
+
+    def _answer(self, request: Request) -> Response | None:
+        """As ``handle``, by what is known."""
         view = self._own if FROM_PEER in request.values else self._shown
         documents = view.documents
         match request.path.strip("/").split("/"):

@@ -17,11 +17,14 @@ from controlplane.base.values import dataclass
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import RequestInfo
 
-__all__ = ["FROM_PEER", "Elsewhere", "Peer", "PeerOpenAPI", "PeerResources", "Peers"]
+__all__ = ["FROM_PEER", "NOT_ALL_HEARD", "Elsewhere", "Peer", "PeerOpenAPI", "PeerResources", "Peers"]
 
 FROM_PEER = "from-peer"
 """Key of ``Request.values``: set where another server has sent the request on. It is answered by this one, or not at
 all, and sees this server's own discovery."""
+
+NOT_ALL_HEARD = "not all servers have said yet what they serve, please try again"
+"""Message to who asks for what is unknown meanwhile."""
 
 
 class Peer(Protocol):
@@ -113,12 +116,14 @@ class Elsewhere:
     ``own_id``: this server's, which decides where it stands among the others. ``servers``: by id. ``answer`` answers a
     request that cannot be served here; None: nobody is known to serve it. ``whole``: discovery of every form and
     OpenAPI show what is served elsewhere, too; else only aggregated discovery of the named groups does, as upstream's.
+    ``all_heard``: whether every live server has said what it serves; until it has, what is unknown may be there.
     """
 
     own_id: str
     servers: Mapping[str, PeerResources]
     answer: Callable[[Request], Awaitable[Response] | None]
     whole: bool = True
+    all_heard: Callable[[], bool] = lambda: True
     _able: dict[tuple[str, str, str, str, str], tuple[str, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

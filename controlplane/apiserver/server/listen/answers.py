@@ -25,6 +25,7 @@ from controlplane.apiserver.server.listen.head import head, header_lines
 from controlplane.apiserver.server.listen.sink import ConnectionSink
 from controlplane.base import logs
 from controlplane.base.streams import Chunk
+from controlplane.client.errors import StreamBroken
 from controlplane.client.request import ReceivedResponse, Response, StreamResponse
 
 __all__ = ["CompleteAnswer", "Exchange", "StreamAnswer", "one_write"]
@@ -88,7 +89,7 @@ def _received(response: ReceivedResponse) -> bytes | None:
     lines = header_lines(headers[begin:])
     if "Connection:" in lines or len(received) > ONE_WRITE_BYTES:
         return None
-    return received[:at] + lines.encode() + received[at:]
+    return received[:at] + lines.encode("utf-8", "surrogateescape") + received[at:]
 
 
 class CompleteAnswer(AiohttpResponse):
@@ -169,6 +170,11 @@ class StreamAnswer(AiohttpResponse):
         self._opened(sink)
         try:
             await response.run(sink)
+        except StreamBroken as error:  # somebody else's, whose client is told by half an answer
+            log.info("a stream was broken off", path=request.raw_path, error=error)
+            self._closing = True
+            transport.abort()
+            return
         except Exception:  # the stream's outermost frame: the head is sent, only the log can say why
             log.exception("stream failed", path=request.raw_path)
             self._closing = True

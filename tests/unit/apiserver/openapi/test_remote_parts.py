@@ -64,7 +64,7 @@ def test_a_list_of_resources_in_the_aggregated_form() -> None:
         {"name": "things", "singularName": "thing", "namespaced": True, "kind": "Thing", "verbs": ["get"]},
         {"name": "things/scale", "namespaced": True, "kind": "Scale", "group": "autoscaling", "version": "v1"},
     ]
-    assert from_resource_list(GroupVersion("g", "v1"), {"resources": listed}) == {
+    assert from_resource_list(GroupVersion("g", "v1"), listed) == {
         "version": "v1",
         "resources": [
             {
