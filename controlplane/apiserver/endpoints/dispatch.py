@@ -14,7 +14,7 @@ from typing import NamedTuple
 from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import APIError, timeout
-from controlplane.apiserver.admission.api import Guard
+from controlplane.apiserver.admission.api import Guard, Hook
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.call import call, is_call
@@ -95,7 +95,7 @@ class APIEndpoints:
 
     Args:
         tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown.
-            ``authorizer`` is asked again where an update creates. ``calls``, ``guards``,
+            ``authorizer`` is asked again where an update creates. ``calls``, ``guards``, ``checks``,
             ``min_request_timeout_seconds``: see ``Services``. ``garbage_collection``: see ``RegistrySettings``.
     """
 
@@ -109,6 +109,7 @@ class APIEndpoints:
         authorizer: Authorizer | None = None,
         calls: Calls | None = None,
         guards: Mapping[GroupResource, Guard] | None = None,
+        checks: Mapping[GroupResource, Hook] | None = None,
         clock: Clock | None = None,
         min_request_timeout_seconds: float = 1800.0,
         garbage_collection: bool = True,
@@ -129,6 +130,7 @@ class APIEndpoints:
             authorizer=authorizer,
             calls=calls or {},
             guards=guards or {},
+            checks=checks or {},
             min_request_timeout_seconds=min_request_timeout_seconds,
             random=source,
         )
