@@ -21,7 +21,7 @@ __all__ = ["Fetch", "PeerFetch", "Resources"]
 
 
 class Resources(NamedTuple):
-    """Aggregated groups, and the legacy lists of the versions in which they differ from this server's."""
+    """Aggregated groups, and the lists of resources of their versions, which say more: how each is stored."""
 
     groups: tuple[Obj, ...]
     legacy: Mapping[GroupVersion, Mapping[str, Obj]]
@@ -47,7 +47,12 @@ class PeerFetch:
     async def resources(self, peer: Peer) -> Resources:
         before = self._everybodys.names()
         groups = self._everybodys.left_out(await self._documents.groups(peer), before=before)
-        gvs = list(self._differing(groups)) if self._whole else []
+        gvs = [
+            GroupVersion(group["metadata"].get("name") or "", version["version"])
+            for group in groups
+            for version in group.get("versions") or ()
+            if self._whole
+        ]
         return Resources(groups, await self._documents.legacy(peer, gvs))
 
     async def openapi(self, peer: Peer, groups: Sequence[Obj]) -> Mapping[GroupVersion, PeerOpenAPI]:

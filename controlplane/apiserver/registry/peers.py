@@ -68,8 +68,8 @@ class PeerResources:
     """What one live server says that it serves itself.
 
     ``groups``: the entries of its aggregated discovery, in its order; the core group has no name. ``legacy``: entries
-    of its lists of resources by name, for the versions of which it has what others lack. ``openapi``: the same
-    versions'. ``verbs``: of each resource and subresource (``""``).
+    of its lists of resources, by version and name. ``openapi``: of the versions of which it has what others lack.
+    ``verbs``: of each resource and subresource (``""``).
     """
 
     groups: tuple[Obj, ...]

@@ -204,6 +204,15 @@ class Connection(asyncio.Protocol):
         self._transport = transport  # type: ignore[assignment]  # uvloop's transports are not asyncio.Transport
 
     def data_received(self, data: bytes) -> None:
+        asked = self._head
+        if asked is not None and not self._buffer and not self._is_head:  # the usual: all of it, begun as others were
+            said, _, rest = data.partition(_END_OF_HEAD)
+            head = KNOWN.get(said)
+            if head is not None and head.plain_bytes == len(rest) and head.keep and not asked.done():
+                self._head = None
+                asked.fulfil(Answer(head, data, rest))
+                self._free(self)  # after it: who has asked may write its own answer within it
+                return
         try:
             if self._answer is None:
                 self._read_head(self._buffer + data if self._buffer else data)

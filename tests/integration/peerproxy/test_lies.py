@@ -103,7 +103,7 @@ def test_what_is_no_openapi_is_left_out(tmp_path: Path, caplog: pytest.LogCaptur
                     return any("OpenAPI of a peer cannot be had" in record.getMessage() for record in caplog.records)
 
                 assert await eventually(named), what
-                assert liar.knows(a), what
+                await known(liar, a)
                 assert LEGACY.removeprefix("/") not in (await json_of(impatient(a), "/openapi/v3"))["paths"], what
 
     run(main())

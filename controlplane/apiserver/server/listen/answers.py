@@ -82,14 +82,14 @@ def one_write(response: Response, *, close: bool) -> tuple[bool, bytes | None]:
 
 def _received(response: ReceivedResponse) -> bytes | None:
     """Another server's answer as it came, with the headers that have been added here; None: it has to be made anew."""
-    headers, known, received, at = response.headers, response.known, response.received, response.insert_at
-    begin = len(known)
-    if headers[:begin] != known or (response.status, response.content_type, response.body) != response.said:
+    headers, said, received, at = response.headers, response.said, response.received, response.insert_at
+    begin = len(said[2])
+    if (response.status, response.content_type, headers[:begin]) != said or response.body is not response.whole:
         return None
     lines = header_lines(headers[begin:])
     if "Connection:" in lines or len(received) > ONE_WRITE_BYTES:
         return None
-    return received[:at] + lines.encode("utf-8", "surrogateescape") + received[at:]
+    return b"%b%b%b" % (received[:at], lines.encode("utf-8", "surrogateescape"), received[at:])
 
 
 class CompleteAnswer(AiohttpResponse):
