@@ -9,7 +9,7 @@ from controlplane.client.request_info import RequestInfo
 __all__ = ["IN_FLIGHT", "PEERS", "PROXY_ERRORS", "REFUSED", "SYNC_ERRORS", "Rerouted", "gvr_labels"]
 
 ENDPOINT_RESOLUTION, PROXY_TRANSPORT = "endpoint_resolution", "proxy_transport"
-HOSTPORT_RESOLUTION, FETCH_DISCOVERY = "hostport_resolution", "fetch_discovery"
+FETCH_DISCOVERY = "fetch_discovery"
 
 REROUTED = counter(
     "apiserver_rerouted_request_total",
