@@ -21,6 +21,7 @@ from controlplane.aggregator.transport import BackendTransport, NotResolved
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.user import UserInfo
+from controlplane.apiserver.discovery.received import NotDiscovery, groups_of, resources_of
 from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.base.values import dataclass
@@ -145,7 +146,10 @@ class RemoteDiscovery:
         async with await self._get(registration, registration.path, headers) as answer:
             if answer.status != 200:
                 raise FetchFailed(f"failed to download legacy discovery for {registration.path}: {answer.status}")
-            return from_resource_list(registration.gv, await _read(answer))
+            try:
+                return from_resource_list(registration.gv, resources_of(await _read(answer)))
+            except NotDiscovery as error:
+                raise FetchFailed(f"not a list of resources: {error}") from error
 
     async def _get(self, registration: Registration, path: str, headers: CIMultiDict[str]) -> Answer:
         backend = registration.backend
@@ -176,12 +180,13 @@ def _by_version(document: Obj) -> Documents:
     """The entries of an aggregated document. Kinds that it leaves out are empty, as old clients need them."""
     found: dict[GroupVersion, Obj] = {}
     try:
-        for group in document.get("items") or ():
-            for version in group.get("versions") or ():
-                for resource in version.get("resources") or ():
-                    for one in (resource, *(resource.get("subresources") or ())):
-                        one.setdefault("responseKind", {"group": "", "version": "", "kind": ""})
-                found[GroupVersion(group["metadata"].get("name") or "", version["version"])] = version
-    except (AttributeError, KeyError, TypeError) as error:
-        raise FetchFailed(f"not a list of groups: {error!r}") from error
+        groups = groups_of(document)
+    except NotDiscovery as error:
+        raise FetchFailed(f"not a list of groups: {error}") from error
+    for group in groups:
+        for version in group.get("versions") or ():
+            for resource in version.get("resources") or ():
+                for subresource in resource.get("subresources") or ():
+                    subresource.setdefault("responseKind", {"group": "", "version": "", "kind": ""})
+            found[GroupVersion(group["metadata"].get("name") or "", version["version"])] = version
     return found

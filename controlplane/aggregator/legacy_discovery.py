@@ -5,16 +5,19 @@ Source: kubernetes/apiserver ``pkg/endpoints/installer.go`` (ConvertGroupVersion
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from controlplane.apimachinery.identity import GroupVersion, Obj
 
 __all__ = ["from_resource_list"]
 
 
-def from_resource_list(gv: GroupVersion, document: Obj) -> Obj:
-    """The entry of one version. Subresources of what is not listed itself get an entry of their own."""
+def from_resource_list(gv: GroupVersion, listed_resources: Iterable[Obj]) -> Obj:
+    """The entry of one version, from those of its list. Subresources of what is not listed itself get one of their
+    own."""
     entries: dict[str, Obj] = {}
-    for listed in document.get("resources") or ():
-        name, _, subresource = str(listed.get("name") or "").partition("/")
+    for listed in listed_resources:
+        name, _, subresource = listed["name"].partition("/")
         if not subresource:
             entry = entries.setdefault(name, {})
             entry.update(_resource(gv, name, listed))

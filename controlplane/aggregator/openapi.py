@@ -19,7 +19,7 @@ from controlplane.aggregator.transport import BackendTransport, NotResolved
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.user import UserInfo
-from controlplane.apiserver.openapi.remote_parts import hash_in, part_of
+from controlplane.apiserver.openapi.remote_parts import NotOpenAPI, hash_in, part_of
 from controlplane.apiserver.registry.remote import RemoteSwagger
 from controlplane.base import logs
 from controlplane.client.forward.head import header_lines
@@ -75,7 +75,7 @@ class RemoteOpenAPI:
         try:
             async with asyncio.timeout(FETCH_SECONDS):
                 await fetch(registration)
-        except (_NoDocument, TimeoutError) as error:
+        except (_NoDocument, NotOpenAPI, TimeoutError) as error:
             log.info("OpenAPI of an API service cannot be had", name=name, kind=kind, error=str(error) or "timed out")
             return Result(requeue_after=self._backoff.failed((kind, name)))
         self._backoff.forget((kind, name))

@@ -60,94 +60,55 @@ class Awaited(asyncio.Future[T]):
             follow()
 
 
-class _StandIn:
-    """What ``current_task()`` is during the steps without a task, and what may be kept of it afterwards."""
-
-    __slots__ = ("__weakref__", "_task", "asked", "loop", "told", "waits_for")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self._task: asyncio.Task[Any] | None = None
-        self.asked = self.told = 0  # how often it was cancelled without a task, and how many of these it has seen
-        self.waits_for: Awaited[Any] | None = None
-
-    def become(self, task: asyncio.Task[Any]) -> None:
-        """The rest runs in ``task`` from now on; what was asked for before is asked of it."""
-        self._task = task
-        for _ in range(self.asked - self.told):
-            task.cancel()
-        self.asked = self.told
-
-    def cancel(self, msg: object = None) -> bool:
-        if self._task is not None:
-            return self._task.cancel(msg)
-        self.asked += 1
-        if self.waits_for is not None:
-            self.waits_for.cancel(msg)
-        return True
-
-    def has_seen_all(self) -> None:
-        """The coroutine is being cancelled as often as was asked for."""
-        self.told = self.asked
-
-    def cancelling(self) -> int:
-        return self.asked + (self._task.cancelling() if self._task is not None else 0)
-
-    def uncancel(self) -> int:
-        if self.asked:
-            self.asked -= 1
-            self.told = min(self.told, self.asked)
-        elif self._task is not None:
-            self._task.uncancel()
-        return self.cancelling()
-
-    def __getattr__(self, name: str) -> Any:
-        if self._task is None:
-            raise AttributeError(f"the first step of a coroutine has no {name!r} of a task yet")
-        return getattr(self._task, name)
-
-
 class Rest(Generic[T]):
     """What is left of a coroutine that had to wait: await it once, in a task of its own made with ``context``; or, if
-    ``followed``, take its next step when told."""
+    ``followed``, take its next step when told.
 
-    __slots__ = ("_stand_in", "_steps", "_waited", "context")
+    It is what ``current_task()`` is during the steps without a task, and what may be kept of that afterwards."""
 
-    def __init__(self, steps: Iterator[Any], waited: Any, stand_in: _StandIn, context: Context) -> None:
-        self._steps, self._waited, self._stand_in, self.context = steps, waited, stand_in, context
+    __slots__ = ("__weakref__", "_steps", "_task", "_waited", "_waits_for", "asked", "context", "loop", "told")
+
+    _steps: Iterator[Any]
+    _waited: Any
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, context: Context) -> None:
+        self.loop, self.context = loop, context
+        self._task: asyncio.Task[Any] | None = None
+        self.asked = self.told = 0  # how often it was cancelled without a task, and how many of these it has seen
+        self._waits_for: Awaited[Any] | None = None
+
+    # -- as what is left -------------------------------------------------------------------------------------------
 
     def followed(self, follow: Callable[[], None]) -> bool:
         """Have ``follow`` called, outside of any task, when the next step can be taken. It lets nothing through. False:
         the rest needs a task."""
-        waited, stand_in = self._waited, self._stand_in
-        if type(waited) is not Awaited or waited.done() or stand_in.asked > stand_in.told:
+        waited = self._waited
+        if type(waited) is not Awaited or waited.done() or self.asked > self.told:
             return False
-        waited.follow, stand_in.waits_for = follow, waited
+        waited.follow, self._waits_for = follow, waited
         return True
-
-    def cancel(self) -> None:
-        """Cancel what is ``followed``: it is told of it in its next step, which is to come."""
-        self._stand_in.cancel()
 
     def next_step(self) -> T | Rest[T]:
         """As ``first_step``, of what is left."""
-        stand_in, context = self._stand_in, self.context
-        loop, stand_in.waits_for = stand_in.loop, None
+        loop, self._waits_for = self.loop, None
         if self._waited.cancelled():
-            stand_in.has_seen_all()
-        _enter_task(loop, stand_in)  # type: ignore[arg-type]  # as in first_step
+            self.told = self.asked  # it is being cancelled as often as was asked for
+        _enter_task(loop, self)  # type: ignore[arg-type]  # as in first_step
         try:
-            self._waited = context.run(next, self._steps)
+            self._waited = self.context.run(next, self._steps)
         except StopIteration as done:
             return done.value  # type: ignore[no-any-return]  # the coroutine's own result
         finally:
-            _leave_task(loop, stand_in)  # type: ignore[arg-type]
+            _leave_task(loop, self)  # type: ignore[arg-type]
         return self
 
     def __await__(self) -> Generator[Any, Any, T]:
         task = asyncio.current_task()
         assert task is not None
-        self._stand_in.become(task)
+        self._task = task
+        for _ in range(self.asked - self.told):
+            task.cancel()
+        self.asked = self.told
         steps, waited = self._steps, self._waited
         send, throw = getattr(steps, "send", None), getattr(steps, "throw", None)
         while True:
@@ -166,6 +127,33 @@ class Rest(Generic[T]):
             except StopIteration as done:
                 return done.value  # type: ignore[no-any-return]  # the coroutine's own result
 
+    # -- as a current task -----------------------------------------------------------------------------------------
+
+    def cancel(self, msg: object = None) -> bool:
+        """Without a task, what waits is told of it in its next step, which is to come if it is ``followed``."""
+        if self._task is not None:
+            return self._task.cancel(msg)
+        self.asked += 1
+        if self._waits_for is not None:
+            self._waits_for.cancel(msg)
+        return True
+
+    def cancelling(self) -> int:
+        return self.asked + (self._task.cancelling() if self._task is not None else 0)
+
+    def uncancel(self) -> int:
+        if self.asked:
+            self.asked -= 1
+            self.told = min(self.told, self.asked)
+        elif self._task is not None:
+            self._task.uncancel()
+        return self.cancelling()
+
+    def __getattr__(self, name: str) -> Any:
+        if self._task is None:
+            raise AttributeError(f"the first step of a coroutine has no {name!r} of a task yet")
+        return getattr(self._task, name)
+
 
 def first_step(function: Callable[P, Awaitable[T]], *args: P.args, **keys: P.kwargs) -> T | Rest[T]:
     """Call ``function`` and run what it returns until it has to wait; the result, or the rest.
@@ -173,13 +161,14 @@ def first_step(function: Callable[P, Awaitable[T]], *args: P.args, **keys: P.kwa
     On the loop, outside of any task. Raises what the first step raises.
     """
     loop, context = asyncio.get_running_loop(), copy_context()
-    stand_in = _StandIn(loop)
-    _enter_task(loop, stand_in)  # type: ignore[arg-type]  # it answers to what is asked of a current task
+    rest: Rest[T] = Rest(loop, context)
+    _enter_task(loop, rest)  # type: ignore[arg-type]  # it answers to what is asked of a current task
     try:
         steps = context.run(function, *args, **keys).__await__()
         waited = context.run(next, steps)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]  # the coroutine's own result
     finally:
-        _leave_task(loop, stand_in)  # type: ignore[arg-type]
-    return Rest(steps, waited, stand_in, context)
+        _leave_task(loop, rest)  # type: ignore[arg-type]
+    rest._steps, rest._waited = steps, waited  # noqa: SLF001  # known now, and to nobody else
+    return rest

@@ -233,16 +233,18 @@ Said = tuple[int, str, list[tuple[str, str]]]
 
 
 class ReceivedResponse(Response):
-    """A complete answer that came from another server. It may be sent as it came, ``received``, head and all, if its
-    status, content type and body are still as ``said`` and ``headers`` begin with ``known``. Further headers belong at
-    ``insert_at`` then, each a whole line."""
+    """A complete answer that came from another server. It may be sent as it came, ``received``, head and all, as long
+    as nothing of it is changed: its status, content type and the begin of its headers are as ``said``, and its body is
+    ``whole``. Further headers belong at ``insert_at`` then, each a whole line."""
 
-    __slots__ = ("insert_at", "known", "received", "said")
+    __slots__ = ("insert_at", "received", "said", "whole")
 
-    def __init__(self, head: Said, body: bytes, received: bytes, insert_at: int) -> None:
-        self.status, self.content_type, self.known = status, content_type, known = head
-        self.body, self.headers = body, known.copy()
-        self.said, self.received, self.insert_at = (status, content_type, body), received, insert_at
+    def __init__(self, said: Said, body: bytes, received: bytes, insert_at: int) -> None:
+        self.said = said
+        self.status, self.content_type, known = said
+        self.headers = known.copy()
+        self.body = self.whole = body
+        self.received, self.insert_at = received, insert_at
 
 
 class StreamResponse(Response):

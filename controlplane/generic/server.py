@@ -63,6 +63,7 @@ from controlplane.generic.starting import StartError
 from controlplane.generic.storage_versions import REPORTS_HOOK, ReportsHook, reports_of
 from controlplane.plugins.admission.api import PluginConfigurationError, PluginServices
 from controlplane.plugins.admission.building import build_chain
+from controlplane.plugins.admission.policies.parameter_checks import ParameterChecks
 from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_true
 from controlplane.plugins.calls.api import CallServices
 from controlplane.storage.api import Storage
@@ -278,6 +279,7 @@ class ControlPlane:
             authorizer=authorizer,
             calls={call.key: call.build(calls) for call in config.calls},
             guards=self._access.guards,
+            checks=ParameterChecks(authorizer, self.tables).checks(),
             clock=config.clock,
             min_request_timeout_seconds=config.min_watch_seconds,
             garbage_collection=config.garbage_collection,

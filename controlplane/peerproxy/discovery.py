@@ -12,15 +12,17 @@ from typing import TypeVar
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.user import AUTHENTICATED_GROUP, UserInfo
+from controlplane.apiserver.discovery.received import NotDiscovery, groups_of, resources_of
+from controlplane.apiserver.openapi.remote_parts import NotOpenAPI
 from controlplane.apiserver.registry.peers import Peer
 from controlplane.client.forward.head import header_lines
 from controlplane.client.forward.identity import PEER_PROXIED, identity_headers
 from controlplane.client.forward.transport import ForwardTransport, NotTrusted, Unanswered
 from controlplane.client.webhook import Endpoint
 from controlplane.peerproxy.mark import MEANT_FOR
-from controlplane.peerproxy.trust import NOT_BELIEVED, PeerTrust, remedy_of
+from controlplane.peerproxy.trust import NOT_BELIEVED, NOT_USABLE, PeerTrust, remedy_of
 
-__all__ = ["AskFailed", "PeerDocuments", "legacy_entries"]
+__all__ = ["AskFailed", "PeerDocuments", "checked", "parsed", "path_of"]
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _ACCEPT = f"{_AGGREGATED};profile=nopeer,{_AGGREGATED},application/json"
@@ -54,8 +56,9 @@ class PeerDocuments:
         Raises:
             AskFailed.
         """
-        core = _groups(await self.document(peer, "/api", accept=_ACCEPT, absent={"items": []}))
-        return (*core, *_groups(await self.document(peer, "/apis", accept=_ACCEPT)))
+        core = await self.document(peer, "/api", accept=_ACCEPT, absent={"items": []})
+        named = await self.document(peer, "/apis", accept=_ACCEPT)
+        return (*checked(lambda: groups_of(core), "/api"), *checked(lambda: groups_of(named), "/apis"))
 
     async def legacy(self, peer: Peer, gvs: Iterable[GroupVersion]) -> dict[GroupVersion, Mapping[str, Obj]]:
         """The lists of resources of some versions; one that the peer does not have after all is empty.
@@ -64,7 +67,7 @@ class PeerDocuments:
             AskFailed.
         """
         none: Obj = {"resources": []}
-        return {gv: legacy_entries(await self.document(peer, path_of(gv), absent=none)) for gv in gvs}
+        return {gv: _entries(path_of(gv), await self.document(peer, path_of(gv), absent=none)) for gv in gvs}
 
     async def document(
         self, peer: Peer, path: str, *, accept: str = "application/json", absent: Obj | None = None
@@ -103,7 +106,9 @@ class PeerDocuments:
                 if answer.status != 200:
                     raise AskFailed(f"{path}: {answer.status}")
                 body = await answer.read(limit_bytes=LIMIT_BYTES)
-        except (Unanswered, NotTrusted, OSError) as error:
+        except NotTrusted as error:
+            raise AskFailed(str(error), remedy_of(str(error)) or NOT_USABLE) from error
+        except (Unanswered, OSError) as error:
             raise await self._failure(peer, str(error)) from error
         return body
 
@@ -111,7 +116,10 @@ class PeerDocuments:
         """What a request that failed for ``why`` really failed for."""
         remedy = remedy_of(why)
         if not remedy and not why.startswith("dial "):
-            refusal = await self._transport.refusal(self._trust.current, Endpoint(peer.host, peer.port))
+            try:
+                refusal = await self._transport.refusal(self._trust.current, Endpoint(peer.host, peer.port))
+            except NotTrusted as error:  # the files have changed since
+                return AskFailed(str(error), NOT_USABLE)
             why, remedy = refusal or why, remedy_of(refusal)
         return AskFailed(why, remedy)
 
@@ -131,35 +139,18 @@ def parsed(path: str, body: bytes) -> Obj:
     return value
 
 
-def legacy_entries(document: Obj) -> dict[str, Obj]:
-    """The entries of a list of resources, by name.
+def _entries(path: str, document: Obj) -> dict[str, Obj]:
+    """Of a list of resources, by name. Raises AskFailed."""
+    return {entry["name"]: entry for entry in checked(lambda: resources_of(document), path)}
+
+
+def checked(read: Callable[[], T], path: str) -> T:
+    """What is read of a document.
 
     Raises:
-        AskFailed: it is not one.
+        AskFailed: it is not what it should be.
     """
-    return _checked(lambda: {str(entry["name"]): {**entry} for entry in document["resources"]}, "a list of resources")
-
-
-def _groups(document: Obj) -> list[Obj]:
-    """The groups of an aggregated document, looked at as deep as they are used."""
-
-    def read() -> list[Obj]:
-        for group in document["items"]:
-            group["metadata"].get("name")
-            for version in group.get("versions") or ():
-                version["version"].partition("/")
-                for resource in version.get("resources") or ():
-                    resource.setdefault("responseKind", {"group": "", "version": "", "kind": ""})
-                    resource["resource"].partition("/")
-                    for subresource in resource.get("subresources") or ():
-                        subresource["subresource"].partition("/")
-        return list(document["items"])
-
-    return _checked(read, "aggregated discovery (a list of groups)")
-
-
-def _checked(read: Callable[[], T], what: str) -> T:
     try:
         return read()
-    except (AttributeError, KeyError, TypeError) as error:
-        raise AskFailed(f"the answer is not {what}: {error!r}") from error
+    except (NotDiscovery, NotOpenAPI) as error:
+        raise AskFailed(f"{path}: {error}") from error

@@ -34,6 +34,9 @@ class Everybodys:
 
     def __init__(self, mirror: Mirror, tables: TableHolder) -> None:
         self._mirror, self._tables = mirror, tables
+        self._undefined: set[bytes] = set()
+        """Definitions that are not there as of ``_revision``."""
+        self._revision = 0
 
     def definition_key(self, group: str, plural: str) -> bytes | None:
         """Where the definition would be that makes a resource everybody's, as long as the table is current; None where
@@ -42,11 +45,21 @@ class Everybodys:
         return prefix + f"{plural}.{group}".encode() if prefix is not None else None
 
     def is_defined(self, definition_key: bytes) -> bool:
-        """Whether it is there now."""
-        return self._mirror.holds(definition_key)
+        """Whether it is there now. Asked with every request that goes to a peer, and looked up once a revision."""
+        revision = self._mirror.image.revision
+        if revision != self._revision:
+            self._revision = revision
+            self._undefined.clear()
+        if definition_key in self._undefined:
+            return False
+        if self._mirror.holds(definition_key):
+            return True
+        self._undefined.add(definition_key)
+        return False
 
     def names(self) -> Names:
         """What decides now."""
+        self._undefined.clear()
         prefix = self._definitions()
         keys = frozenset(entry.key for entry in self._mirror.scan(prefix)) if prefix is not None else frozenset()
         return Names(keys, frozenset(self._tables.current.remotes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
@@ -12,7 +13,7 @@ from controlplane.apiserver.openapi.remote_parts import hash_in, part_of
 from controlplane.apiserver.registry.peers import Peer, PeerOpenAPI
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.client.forward.transport import ForwardTransport
-from controlplane.peerproxy.discovery import PeerDocuments, parsed, path_of
+from controlplane.peerproxy.discovery import PeerDocuments, checked, parsed, path_of
 from controlplane.peerproxy.everybodys import Everybodys
 from controlplane.peerproxy.trust import PeerTrust
 
@@ -20,7 +21,7 @@ __all__ = ["Fetch", "PeerFetch", "Resources"]
 
 
 class Resources(NamedTuple):
-    """Aggregated groups, and the legacy lists of the versions in which they differ from this server's."""
+    """Aggregated groups, and the lists of resources of their versions, which say more: how each is stored."""
 
     groups: tuple[Obj, ...]
     legacy: Mapping[GroupVersion, Mapping[str, Obj]]
@@ -46,7 +47,12 @@ class PeerFetch:
     async def resources(self, peer: Peer) -> Resources:
         before = self._everybodys.names()
         groups = self._everybodys.left_out(await self._documents.groups(peer), before=before)
-        gvs = list(self._differing(groups)) if self._whole else []
+        gvs = [
+            GroupVersion(group["metadata"].get("name") or "", version["version"])
+            for group in groups
+            for version in group.get("versions") or ()
+            if self._whole
+        ]
         return Resources(groups, await self._documents.legacy(peer, gvs))
 
     async def openapi(self, peer: Peer, groups: Sequence[Obj]) -> Mapping[GroupVersion, PeerOpenAPI]:
@@ -61,13 +67,16 @@ class PeerFetch:
         found: dict[GroupVersion, PeerOpenAPI] = {}
         for gv in gvs:
             path = path_of(gv)
-            digest = hash_in(root, path)
+            digest = checked(partial(hash_in, root, path), "/openapi/v3")
             body = await self._documents.body(peer, f"/openapi/v3{path}")
             if body is None or not digest:
                 continue
             v3 = await asyncio.to_thread(parsed, path, body)
-            parts = (part_of(document, f"{path}/", digest) for document in (v3, v2))
-            found[gv] = PeerOpenAPI(digest=digest, v3=next(parts), v2=next(parts))
+            parts = [
+                checked(partial(part_of, document, f"{path}/", digest), where)
+                for where, document in ((f"/openapi/v3{path}", v3), ("/openapi/v2", v2))
+            ]
+            found[gv] = PeerOpenAPI(digest=digest, v3=parts[0], v2=parts[1])
         return found
 
     def _differing(self, groups: Sequence[Obj]) -> Iterator[GroupVersion]:

@@ -117,27 +117,30 @@ class Forwarder:
                 "at a time, please try again",
                 RETRY_SECONDS,
             )
-        said, pool, audit_id = to_peer(request, way.endpoint), way.pool, request.audit_id
-        target = f"{route.path}?{request.query_string}" if request.query_string else route.path
-        varying = target + audit_id
-        is_plain = said.plain and audit_id and "\n" not in varying and "\r" not in varying
         way.requests += 1
         try:
+            said, pool, query, audit_id = (
+                to_peer(request, way.endpoint),
+                way.pool,
+                request.query_string,
+                request.audit_id,
+            )
+            target = f"{route.path}?{query}" if query else route.path
+            is_plain = said.plain and audit_id and (target + audit_id).isprintable()
             if is_plain and pool is not None and not pool.retired:
                 sent = f"{request.method} {target} {said.rest}Audit-Id: {audit_id}\r\n\r\n"
                 answer = await self._transport.exchange(
                     self._trust.current, way.endpoint, request.method, sent.encode("utf-8", "surrogateescape"), pool
                 )
+                whole = answer.whole
+                if whole is not None and answer.head.status != 401:
+                    response = passed_on_whole(answer, whole)
+                else:
+                    response = await self._passed_on(way, answer, request)
             elif asks_for_upgrade(request.headers):
-                answer = None
+                response = await self._upgraded(way, request)
             else:
-                answer = await self._asked(way, request)
-            if answer is None:
-                response: Response = await self._upgraded(way, request)
-            elif answer.whole is None or answer.head.status == 401:
-                response = await self._passed_on(way, answer, request)
-            else:
-                response = passed_on_whole(answer, answer.whole)
+                response = await self._passed_on(way, await self._asked(way, request), request)
         except (Unanswered, NotTrusted, BadUpgrade, OSError) as error:
             was_sent = not isinstance(error, NotTrusted) and not (isinstance(error, Unanswered) and not error.was_sent)
             route.rerouted.inc(503)
@@ -176,7 +179,10 @@ class Forwarder:
         if answer.head.status == 401:
             answer.close()
             raise Unanswered("it answered 401 Unauthorized")
-        if request.info.verb == "watch" and answer.head.status == 200:
+        if answer.whole is not None:
+            return passed_on_whole(answer, answer.whole)
+        is_encoded = "Content-Encoding" in answer.headers  # events cannot be told apart then
+        if request.info.verb == "watch" and answer.head.status == 200 and not is_encoded:
             response: Response = _watch(answer)
         else:
             response = await passed_on(answer, method=request.method)
@@ -206,6 +212,8 @@ class Forwarder:
                 )
         except TimeoutError:
             raise Unanswered(GONE, was_sent=True) from None
+        if response.status == 401:
+            raise Unanswered("it answered 401 Unauthorized")
         if isinstance(response, UpgradeResponse):
             converse = response.run
 

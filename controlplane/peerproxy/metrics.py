@@ -14,7 +14,8 @@ HOSTPORT_RESOLUTION, FETCH_DISCOVERY = "hostport_resolution", "fetch_discovery"
 REROUTED = counter(
     "apiserver_rerouted_request_total",
     "Total number of requests that were proxied to a peer kube-apiserver because the local apiserver was not capable of"
-    " serving it",
+    " serving it, broken down by 'group', 'version', and 'resource' indicating the GVR of the request. If all three are"
+    ' empty (""), the request is a discovery request.',
     labels=("code", "group", "version", "resource"),
 )
 PROXY_ERRORS = counter(

@@ -17,7 +17,7 @@ from http import HTTPStatus
 
 from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.status import APIError, service_unavailable
-from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere, Peer, PeerResources
+from controlplane.apiserver.registry.peers import FROM_PEER, NOT_ALL_HEARD, Elsewhere, Peer, PeerResources
 from controlplane.apiserver.registry.sources import SourceDescriptor, SourceHook, SourceHost, SourceServices
 from controlplane.apiserver.registry.table import ResourceTable
 from controlplane.client.forward.head import quoted_path
@@ -157,9 +157,7 @@ class PeerSource:
         if not able:
             if self._cache.unheard() and not (definition and self._everybodys.is_defined(definition)):
                 REFUSED.labels_cached(("unsynced",)).inc()
-                raise service_unavailable(
-                    "not all servers have said yet what they serve, please try again", RETRY_SECONDS
-                )
+                raise service_unavailable(NOT_ALL_HEARD, RETRY_SECONDS)
             return None
         route = Route(able, definition, quoted_path(info.path), Rerouted(gvr_labels(info)))
         if len(info.path) <= _REMEMBERED_CHARACTERS:
@@ -201,7 +199,13 @@ class PeerSource:
         """Put what has been heard into the table."""
         self._left_out = self._everybodys.names()
         servers = {id_: self._resources(heard) for id_, heard in sorted(self._cache.heard.items())}
-        elsewhere = Elsewhere(own_id=self._peers.own_id, servers=servers, answer=self.answer, whole=self._config.whole)
+        elsewhere = Elsewhere(
+            own_id=self._peers.own_id,
+            servers=servers,
+            answer=self.answer,
+            whole=self._config.whole,
+            all_heard=lambda: not self._cache.unheard(),
+        )
         self._tables.swap(self._tables.current.with_elsewhere(elsewhere), complete=self._tables.complete)
 
     def _resources(self, heard: Heard) -> PeerResources:

@@ -16,7 +16,7 @@ from controlplane.base.clock import Clock
 from controlplane.base.tls.context import TLSFilesError, read_pool
 from controlplane.client.forward.transport import Trust
 
-__all__ = ["NOT_BELIEVED", "SERVER_NAME", "PeerTrust", "remedy_of"]
+__all__ = ["NOT_BELIEVED", "NOT_USABLE", "SERVER_NAME", "PeerTrust", "remedy_of"]
 
 SERVER_NAME = "kubernetes.default.svc"
 LOOK_SECONDS = 10.0
@@ -26,6 +26,7 @@ NOT_BELIEVED = (
     "the peer does not believe this server: --proxy-client-cert-file must not have expired, must be signed by the "
     "peer's --requestheader-client-ca-file, and be named in its --requestheader-allowed-names if it has any"
 )
+NOT_USABLE = "--proxy-client-cert-file and --proxy-client-key-file must be readable, in PEM, and belong together"
 
 log = logs.get(__name__)
 
@@ -69,6 +70,10 @@ _REMEDIES = (
     ("unable to load root certificates", "--peer-ca-file must hold certificates in PEM"),
     ("expired", "the peer's --tls-cert-file, or what is in --peer-ca-file, has expired"),
     ("hostname mismatch", f"the peer's --tls-cert-file must name {SERVER_NAME}"),
+    ("key values mismatch", NOT_USABLE),
+    ("no such file", NOT_USABLE),
+    ("permission denied", NOT_USABLE),
+    ("pem lib", NOT_USABLE),
     ("failed to verify", "--peer-ca-file must fit the peer's serving certificate"),
 )
 """By what a failure's text has in it, the first that fits."""

@@ -130,7 +130,7 @@ def _resource(definition: Definition, version: Obj, schemas: VersionSchemas, sto
         strategy=strategy,
         subresources=tuple(parts),
         attributes=_attributes(fields) if fields else object_attributes,
-        field_labels=("metadata.name", "metadata.namespace", *fields),
+        field_labels=("metadata.name", *(("metadata.namespace",) if namespaced else ()), *fields),
         native=False,
         generation=f"{definition.uid}/{definition.generation}",
     )

@@ -134,12 +134,12 @@ def parse_field_selector(text: str) -> FieldSelector:
     return FieldSelector(tuple(requirements)) if requirements else EVERYTHING
 
 
-def unknown_field(field: str, allowed: Sequence[str]) -> str:
+def unknown_field(field: str, allowed: Sequence[str], *, native: bool) -> str:
     """What a client is told about a field that it may not select by.
 
-    Kinds with the two common fields alone are worded in one way, kinds with fields of their own in another; both are
-    upstream's.
+    Native kinds with the two common fields alone are worded in one way, kinds with fields of their own and all custom
+    ones in another; both are upstream's.
     """
-    if set(allowed) == {"metadata.name", "metadata.namespace"}:
+    if native and set(allowed) == {"metadata.name", "metadata.namespace"}:
         return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
     return f"field label not supported: {field}"

@@ -32,6 +32,7 @@ from controlplane.apis.admissionregistration.policies import (
 from controlplane.apis.changes import clear, count_from_one, counting, keep, keep_metadata
 from controlplane.apis.columns import AGE, NAME
 from controlplane.apis.conditions import CONDITION_NUMBERS, CONDITIONS, validate_conditions
+from controlplane.apis.printed import as_printed
 
 if TYPE_CHECKING:
     from controlplane.apis.admissionregistration.expressions import Compiler
@@ -184,7 +185,8 @@ def _validate_annotations(annotations: list[Obj], policy: str, path: str, compil
     errors: list[FieldError] = []
     if len(annotations) > MOST_AUDIT_ANNOTATIONS:
         why = f"must not have more than {MOST_AUDIT_ANNOTATIONS} auditAnnotations"
-        errors.append(invalid(path, annotations, why))
+        shown = [as_printed(annotation, _AUDIT_ANNOTATION) for annotation in annotations]
+        errors.append(invalid(path, shown, why))
     seen: set[str] = set()
     for i, annotation in enumerate(annotations):
         key, expression, at = annotation["key"], annotation["valueExpression"], f"{path}[{i}]"

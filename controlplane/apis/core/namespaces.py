@@ -95,6 +95,12 @@ def _label_with_name(obj: Obj) -> None:
         obj["metadata"]["labels"] = {**meta.labels(obj), NAME_LABEL: name}
 
 
+def _default(obj: Obj) -> None:
+    _label_with_name(obj)
+    if not _phase(obj):
+        obj["status"] = {**(obj.get("status") or {}), "phase": "Active"}
+
+
 def _prepare_for_create(obj: Obj) -> None:
     finalizers = _spec_finalizers(obj)
     if FINALIZER not in finalizers:
@@ -172,7 +178,7 @@ NAMESPACES = Resource(
         ),
     ),
     strategy=Strategy(
-        default=_label_with_name,
+        default=_default,
         prepare_for_create=_prepare_for_create,
         prepare_for_update=_keep("spec", "status"),
         validate=_validate,
@@ -190,7 +196,7 @@ NAMESPACES = Resource(
             name="finalize",
             verbs=("update",),
             strategy=Strategy(
-                default=_label_with_name,
+                default=_default,
                 prepare_for_update=_keep("status"),
                 validate_update=_validate_finalize_update,
                 canonicalize=_label_with_name,
@@ -201,7 +207,7 @@ NAMESPACES = Resource(
         Subresource(
             name="status",
             strategy=Strategy(
-                default=_label_with_name,
+                default=_default,
                 prepare_for_update=_keep("spec"),
                 validate_update=_validate_status_update,
                 canonicalize=_label_with_name,

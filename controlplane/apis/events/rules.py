@@ -22,7 +22,7 @@ from controlplane.apimachinery.validation.metadata import (
 )
 from controlplane.apimachinery.validation.names import dns1123_subdomain, name_is_dns_subdomain, qualified_name
 from controlplane.apis.events.schemas import CORE_SCHEMA
-from controlplane.apis.printed import in_declared_order
+from controlplane.apis.printed import as_printed
 
 __all__ = ["attributes", "columns", "validate", "validate_new_style", "validate_new_style_update"]
 
@@ -114,9 +114,14 @@ def validate_new_style_update(obj: Obj, old: Obj) -> list[FieldError]:
         errors += _validate_series(obj)
     for field, missing in _IMMUTABLE:
         path = "reportingController" if field == "reportingComponent" else field
-        shown = in_declared_order(obj.get(field) or missing, CORE_SCHEMA["properties"][field])
-        errors += validate_immutable(shown, old.get(field) or missing, path)
+        shown, before = (_shown(one.get(field) or missing, field) for one in (obj, old))
+        errors += validate_immutable(shown, before, path)
     return errors
+
+
+def _shown(value: Any, field: str) -> Any:
+    schema = CORE_SCHEMA["properties"][field]
+    return as_printed(value, schema) if "properties" in schema else value
 
 
 def _validate_series(obj: Obj) -> list[FieldError]:

@@ -303,8 +303,6 @@ PRIORITY_LEVEL_CONFIGURATIONS = Resource(
         validate=_validate,
         validate_update=_validate_update,
         validate_name=name_is_dns_subdomain,
-        create_on_update=True,
-        unconditional_update=False,
         reset_fields=("status",),
     ),
     subresources=(
@@ -314,7 +312,6 @@ PRIORITY_LEVEL_CONFIGURATIONS = Resource(
                 prepare_for_update=_prepare_status,
                 validate_update=validate_status_update,
                 reset_fields=("spec", "metadata"),
-                unconditional_update=False,
             ),
         ),
     ),

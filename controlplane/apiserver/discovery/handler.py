@@ -8,14 +8,15 @@ Source: kubernetes/apiserver ``pkg/endpoints/discovery``; for the aggregated for
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 
 from controlplane.apimachinery.codec.json import dumps
 from controlplane.apimachinery.identity import GroupVersion, Obj
-from controlplane.apimachinery.status import APIError, unknown_resource
+from controlplane.apimachinery.status import APIError, service_unavailable, unknown_resource
 from controlplane.apiserver.discovery.documents import Aggregated, Documents, EncodedGroups
 from controlplane.apiserver.discovery.merged_documents import Known, MergedDocuments
 from controlplane.apiserver.discovery.metrics import NO_PEER_REQUESTS
-from controlplane.apiserver.registry.peers import FROM_PEER
+from controlplane.apiserver.registry.peers import FROM_PEER, NOT_ALL_HEARD
 from controlplane.apiserver.registry.table import ResourceTable, TableHolder
 from controlplane.client.encoding import encode, wants_pretty
 from controlplane.client.negotiation import PROTOBUF, Answer, Conversion, Form, find, negotiate
@@ -24,9 +25,14 @@ from controlplane.client.request import Handler, Request, Response
 __all__ = ["Discovery"]
 
 _LEGACY = Form()
+_UNROUTED = Form(routed=False)
+"""Of all groups, of a group, and of the versions of custom ones: who answers these upstream minds no method either."""
+_OWN_GROUP = "apiregistration.k8s.io"
+"""The group whose document upstream has a route for."""
 _AGGREGATED = Form(
     conversions=frozenset({Conversion("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList")}), plain=False
 )
+RETRY_SECONDS = 1
 _NO_PEER = "nopeer"
 """The profile of aggregated discovery that shows what this server serves itself."""
 _AGGREGATED_PARAMETERS = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -56,29 +62,57 @@ class Discovery:
         """Answer, or None if the path is not discovery's or nobody serves its group.
 
         Raises:
-            APIError: 404 for an unknown version of a known group; 405; 406.
+            APIError: 404 for an unknown version of a known group; 405; 406; 503 for what is unknown as long as another
+            server has not said what it serves.
         """
+        try:
+            found = self._answer(request)
+        except APIError as error:
+            if error.code == HTTPStatus.NOT_FOUND and self._may_be_elsewhere(request):
+                raise service_unavailable(NOT_ALL_HEARD, RETRY_SECONDS) from error
+            raise
+        if found is None and self._may_be_elsewhere(request):
+            raise service_unavailable(NOT_ALL_HEARD, RETRY_SECONDS)
+        return found
+
+    def _may_be_elsewhere(self, request: Request) -> bool:
+        """Whether what is unknown here may be known to a server that is shown here as soon as it is heard."""
+        elsewhere = self._tables.current.elsewhere
+        return (
+            elsewhere is not None
+            and elsewhere.whole
+            and FROM_PEER not in request.values
+            and request.path.startswith(("/api/", "/apis/"))
+            and not elsewhere.all_heard()
+        )
+
+    def _answer(self, request: Request) -> Response | None:
+        """As ``handle``, by what is known."""
         view = self._own if FROM_PEER in request.values else self._shown
         documents = view.documents
         match request.path.strip("/").split("/"):
             case ["api"]:
-                return self._root(request, view, documents.core, lambda chosen: chosen.aggregated_core)
+                return self._root(request, view, documents.core, lambda chosen: chosen.aggregated_core, _LEGACY)
+            case ["apis"] if request.path.endswith("/"):
+                return view.document(request, documents.groups, ("apis",), _UNROUTED)
             case ["apis"]:
-                return self._root(request, view, documents.groups, lambda chosen: chosen.aggregated_groups)
+                return self._root(request, view, documents.groups, lambda chosen: chosen.aggregated_groups, _UNROUTED)
             case ["api", version]:
                 if documents.core is None:
                     return None
-                return view.document(request, documents.version("", version), ("", version))
+                return view.document(request, documents.version("", version), ("", version), _LEGACY)
             case ["apis", group]:
                 document = documents.group(group)
-                return None if document is None else view.document(request, document, (group,))
+                form = _LEGACY if group == _OWN_GROUP else _UNROUTED
+                return None if document is None else view.document(request, document, (group,), form)
             case ["apis", group, version]:
                 if documents.group(group) is None:
                     return None
                 document = documents.version(group, version)
-                if document is None and documents.is_custom(group):
+                custom = documents.is_custom(group)
+                if document is None and custom:
                     return None
-                return view.document(request, document, (group, version))
+                return view.document(request, document, (group, version), _UNROUTED if custom else _LEGACY)
         return None
 
     def elsewhere(self, path: str) -> Handler | None:
@@ -105,15 +139,16 @@ class Discovery:
         view: _View,
         legacy: Obj | None,
         aggregated: Callable[[Documents | MergedDocuments], Aggregated],
+        form: Form,
     ) -> Response | None:
         if legacy is None:
             return None
         accept = request.headers.get("Accept")
-        answer = find(accept, _AGGREGATED) if accept else None
+        answer = find(accept, _AGGREGATED._replace(routed=form.routed)) if accept else None
         path = request.path.strip("/")
         if answer is None:
-            return view.document(request, legacy, (path,))
-        _only_get(request)
+            return view.document(request, legacy, (path,), form)
+        _check_method(request, form)
         if answer.profile == _NO_PEER:
             NO_PEER_REQUESTS.inc()
             view = self._own
@@ -133,7 +168,7 @@ class _View:
         self.documents = documents
         self._ready: dict[tuple[str, ...], bytes] = {}
 
-    def document(self, request: Request, document: Obj | None, key: tuple[str, ...]) -> Response:
+    def document(self, request: Request, document: Obj | None, key: tuple[str, ...], form: Form) -> Response:
         """Answer with a document in its legacy form.
 
         Raises:
@@ -141,8 +176,8 @@ class _View:
         """
         if document is None:
             raise unknown_resource()
-        _only_get(request)
-        answer = negotiate(request.headers.get("Accept"), _LEGACY)
+        _check_method(request, form)
+        answer = negotiate(request.headers.get("Accept"), form)
         if not answer.plain or wants_pretty(request):
             return Response(200, self.body(request, document, answer, key), content_type=answer.media_type)
         body = self._ready.get(key)
@@ -162,7 +197,7 @@ class _View:
         return body
 
 
-def _only_get(request: Request) -> None:
-    if request.method != "GET":
+def _check_method(request: Request, form: Form) -> None:
+    if form.routed and request.method != "GET":
         message = "the server does not allow this method on the requested resource"
         raise APIError(405, "MethodNotAllowed", message, details={})

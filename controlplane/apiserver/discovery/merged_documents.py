@@ -119,9 +119,11 @@ class MergedDocuments:
         versions: Sequence[Obj] = self._by_name.get(gv.group, {}).get("versions") or ()
         merged = next((entry for entry in versions if entry["version"] == gv.version), None)
         own = self._own.version(gv.group, gv.version)
-        if merged is None or merged is self._own.described_version(gv.group, gv.version):
+        if merged is None:
             return own
         known = list(self._legacy_entries(gv, own))
+        if merged is self._own.described_version(gv.group, gv.version) and _agreed(known):
+            return own
         entries: list[Obj] = []
         for resource in merged.get("resources") or ():
             entries.append(_entry(gv, resource["resource"], resource, resource, known))
@@ -137,6 +139,12 @@ class MergedDocuments:
         servers[self._elsewhere.own_id] = {entry["name"]: entry for entry in listed}
         for id_ in sorted(servers):
             yield servers[id_]
+
+
+def _agreed(known: Sequence[dict[str, Obj]]) -> bool:
+    """Whether all who have told anything say the same."""
+    told = [entries for entries in known if entries]
+    return all(entries == told[0] for entries in told)
 
 
 def _entry(gv: GroupVersion, name: str, resource: Obj, described: Obj, known: Sequence[dict[str, Obj]]) -> Obj:

@@ -9,7 +9,7 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.meta import metadata, set_field
 from controlplane.apimachinery.patch.managed_fields import problem_of
 from controlplane.apimachinery.status import internal_error
-from controlplane.apiserver.admission.api import Attributes, Operation
+from controlplane.apiserver.admission.api import Attributes, Hook, Operation
 from controlplane.apiserver.authorization.api import Decision, attributes_of
 from controlplane.apiserver.authorization.messages import forbidden_error
 from controlplane.apiserver.endpoints.services import Services
@@ -29,7 +29,8 @@ def creates_at_will(services: Services, target: Target) -> bool:
     served, subresource = target.served, target.subresource
     chain, resource = services.admission, served.gvr
     name = subresource.name if subresource is not None else ""
-    if chain.validates(Operation.CREATE, resource, name) or (not name and served.gr in services.guards):
+    looked_at = not name and (served.gr in services.guards or served.gr in services.checks)
+    if looked_at or chain.validates(Operation.CREATE, resource, name):
         return False
     return chain.accepts(Operation.CREATE, resource, name, target.namespace)
 
@@ -65,12 +66,12 @@ class Admission:
 
     def validate_create(self) -> Callable[[Obj], Awaitable[None]] | None:
         """The validating phase of a create, or None if nobody looks."""
-        chain = self._services.admission
-        if not chain.validates(Operation.CREATE, *self._place):
+        look = self._looks(Operation.CREATE)
+        if look is None:
             return None
 
         async def validate(obj: Obj) -> None:
-            await chain.validate(self._attributes(Operation.CREATE, obj, None))
+            await look(self._attributes(Operation.CREATE, obj, None))
 
         return validate
 
@@ -86,12 +87,12 @@ class Admission:
         return authorized
 
     def validate_update(self) -> Callable[[Obj, Obj], Awaitable[None]] | None:
-        chain = self._services.admission
-        if not chain.validates(Operation.UPDATE, *self._place):
+        look = self._looks(Operation.UPDATE)
+        if look is None:
             return None
 
         async def validate(obj: Obj, old: Obj) -> None:
-            await chain.validate(self._attributes(Operation.UPDATE, obj, old))
+            await look(self._attributes(Operation.UPDATE, obj, old))
 
         return validate
 
@@ -114,6 +115,21 @@ class Admission:
             admitted.add(state)
 
         return validate
+
+    def _looks(self, operation: Operation) -> Hook | None:
+        """Who looks at valid objects: the check of their kind, then the validating phase."""
+        services, target = self._services, self._target
+        chain = services.admission
+        check = services.checks.get(target.served.gr) if target.subresource is None else None
+        phase = chain.validate if chain.validates(operation, *self._place) else None
+        if check is None or phase is None:
+            return check or phase
+
+        async def both(a: Attributes) -> None:
+            await check(a)
+            await phase(a)
+
+        return both
 
     def _attributes(self, operation: Operation, obj: Obj | None, old: Obj | None) -> Attributes:
         request, options = self._request, self._options

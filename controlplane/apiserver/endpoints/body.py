@@ -218,7 +218,7 @@ def _take(document: Document, served: Served, merged: tuple[Any, list[str]], dir
     """The object of a parsed body. ``merged``: its value, and the keys that were repeated. Raises APIError."""
     value, problems = merged
     if not _is_due(value, served):
-        if value is None and served.resource.native:
+        if value is None:
             value = {}
         why = _untyped(value)
         if why:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from controlplane.apimachinery.identity import GroupResource, GroupVersion
 from controlplane.apimachinery.resource import Projection
 from controlplane.apimachinery.status import APIError, timeout
-from controlplane.apiserver.admission.api import Guard
+from controlplane.apiserver.admission.api import Guard, Hook
 from controlplane.apiserver.admission.chain import EMPTY, Chain
 from controlplane.apiserver.authorization.api import Authorizer
 from controlplane.apiserver.endpoints.call import call, is_call
@@ -31,7 +31,7 @@ from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.endpoints.target import find_target
 from controlplane.apiserver.endpoints.update import update
 from controlplane.apiserver.endpoints.watch import watch
-from controlplane.apiserver.registry.peers import Elsewhere
+from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere
 from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source
@@ -95,7 +95,7 @@ class APIEndpoints:
 
     Args:
         tables: what is served. ``sources``: who changes it, asked before a resource is said to be unknown.
-            ``authorizer`` is asked again where an update creates. ``calls``, ``guards``,
+            ``authorizer`` is asked again where an update creates. ``calls``, ``guards``, ``checks``,
             ``min_request_timeout_seconds``: see ``Services``. ``garbage_collection``: see ``RegistrySettings``.
     """
 
@@ -109,6 +109,7 @@ class APIEndpoints:
         authorizer: Authorizer | None = None,
         calls: Calls | None = None,
         guards: Mapping[GroupResource, Guard] | None = None,
+        checks: Mapping[GroupResource, Hook] | None = None,
         clock: Clock | None = None,
         min_request_timeout_seconds: float = 1800.0,
         garbage_collection: bool = True,
@@ -129,6 +130,7 @@ class APIEndpoints:
             authorizer=authorizer,
             calls=calls or {},
             guards=guards or {},
+            checks=checks or {},
             min_request_timeout_seconds=min_request_timeout_seconds,
             random=source,
         )
@@ -195,8 +197,8 @@ class APIEndpoints:
         try:
             target = find_target(tables, info, request.method)
         except APIError as error:
-            for_others = error.code in _NOT_HERE and not (error.code == 405 and request.method == "HEAD")
-            answer = await self._answered_elsewhere(request) if for_others else None  # HEAD of a native kind: nobody
+            for_others = error.code in _NOT_HERE and not (error.code == 405 and self._is_refused_by_all(request))
+            answer = await self._answered_elsewhere(request) if for_others else None
             if answer is None:
                 raise
             return answer
@@ -205,6 +207,14 @@ class APIEndpoints:
         way = _Way(target, _handler(target, info.verb), _form(target, info.verb), info.verb in _BOUNDED_VERBS)
         _remember(tables.current, request, way)
         return way
+
+    def _is_refused_by_all(self, request: Request) -> bool:
+        """Whether nobody takes a method for a resource that is served here: HEAD of a native kind; what another server
+        has sent on, since it knows nobody who takes it, and nor does this one."""
+        if request.method == "HEAD":
+            return True
+        elsewhere = self._services.tables.current.elsewhere
+        return FROM_PEER in request.values and elsewhere is not None and elsewhere.nobody_takes(request.info)
 
     async def _answered_elsewhere(self, request: Request) -> Response | None:
         """The answer of another server to what cannot be served here; None if there is no such server."""

@@ -44,7 +44,7 @@ def predicate_of(target: Target, options: ListOptions) -> Predicate:
         raise bad_request(str(error)) from error
     for requirement in field_selector.requirements:
         if requirement.field not in resource.field_labels:
-            raise bad_request(unknown_field(requirement.field, resource.field_labels))
+            raise bad_request(unknown_field(requirement.field, resource.field_labels, native=resource.native))
     if target.shape is Shape.OBJECT:
         field_selector = _of_name(field_selector, target.name)
     return make_predicate(label_selector, field_selector, resource.attributes)

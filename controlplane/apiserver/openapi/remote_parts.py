@@ -4,37 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.registry.remote import RemoteSwagger
 
-__all__ = ["hash_in", "part_of"]
+__all__ = ["NotOpenAPI", "hash_in", "part_of"]
 
+_SHOWN_CHARACTERS = 80
 _REFERENCES = ("#/definitions/", "#/components/schemas/")
 """Of Swagger 2.0, and of OpenAPI 3.0."""
 
 
+class NotOpenAPI(ValueError):
+    """A document is not what it should be; the text says where."""
+
+
 def hash_in(root: Obj, path: str) -> str:
     """By which hash a root document of OpenAPI 3.0 names a version's document; empty if it does not. ``path``: of the
-    version, as ``/apis/apps/v1``."""
-    entry = (root.get("paths") or {}).get(path.removeprefix("/")) or {}
-    query = parse_qs(urlsplit(str(entry.get("serverRelativeURL") or "")).query)
-    return query.get("hash", [""])[0]
+    version, as ``/apis/apps/v1``.
+
+    Raises:
+        NotOpenAPI.
+    """
+    entry = _object(_object(root.get("paths"), "paths").get(path.removeprefix("/")), path)
+    _, _, query = str(entry.get("serverRelativeURL") or "").partition("?")
+    return parse_qs(query).get("hash", [""])[0]
 
 
 def part_of(document: Obj, prefix: str, digest: str) -> RemoteSwagger:
-    """The paths of a document below ``prefix``, and their definitions (in OpenAPI 3.0: component schemas)."""
-    paths = {path: item for path, item in (document.get("paths") or {}).items() if path.startswith(prefix)}
-    every = document.get("definitions") or (document.get("components") or {}).get("schemas") or {}
+    """The paths of a document below ``prefix``, and their definitions (in OpenAPI 3.0: component schemas).
+
+    Raises:
+        NotOpenAPI.
+    """
+    paths = {
+        path: _object(item, path)
+        for path, item in _object(document.get("paths"), "paths").items()
+        if path.startswith(prefix)
+    }
+    components = _object(document.get("components"), "components")
+    every = _object(document.get("definitions") or components.get("schemas"), "definitions")
     definitions: dict[str, Obj] = {}
     pending = list(_references(paths))
     while pending:
         name = pending.pop()
         if name in every and name not in definitions:
-            definitions[name] = every[name]
+            definitions[name] = _object(every[name], name)
             pending += _references(every[name])
     return RemoteSwagger(digest, paths, definitions)
+
+
+def _object(value: Any, place: str) -> Obj:
+    """A part of a document; empty where there is none. Raises NotOpenAPI."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise NotOpenAPI(f"{place}: {repr(value)[:_SHOWN_CHARACTERS]} is not an object")
+    return value
 
 
 def _references(value: Any) -> Iterator[str]:

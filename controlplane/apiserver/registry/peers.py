@@ -17,11 +17,14 @@ from controlplane.base.values import dataclass
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import RequestInfo
 
-__all__ = ["FROM_PEER", "Elsewhere", "Peer", "PeerOpenAPI", "PeerResources", "Peers"]
+__all__ = ["FROM_PEER", "NOT_ALL_HEARD", "Elsewhere", "Peer", "PeerOpenAPI", "PeerResources", "Peers"]
 
 FROM_PEER = "from-peer"
 """Key of ``Request.values``: set where another server has sent the request on. It is answered by this one, or not at
 all, and sees this server's own discovery."""
+
+NOT_ALL_HEARD = "not all servers have said yet what they serve, please try again"
+"""Message to who asks for what is unknown meanwhile."""
 
 
 class Peer(Protocol):
@@ -60,13 +63,17 @@ class PeerOpenAPI:
     v2: RemoteSwagger
 
 
+_OF_OBJECTS = frozenset({"get", "update", "patch", "delete"})
+_OF_COLLECTIONS = frozenset({"list", "watch", "create", "deletecollection"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerResources:
     """What one live server says that it serves itself.
 
     ``groups``: the entries of its aggregated discovery, in its order; the core group has no name. ``legacy``: entries
-    of its lists of resources by name, for the versions of which it has what others lack. ``openapi``: the same
-    versions'. ``verbs``: of each resource and subresource (``""``).
+    of its lists of resources, by version and name. ``openapi``: of the versions of which it has what others lack.
+    ``verbs``: of each resource and subresource (``""``).
     """
 
     groups: tuple[Obj, ...]
@@ -91,8 +98,17 @@ class PeerResources:
 
     def serves(self, info: RequestInfo) -> bool:
         """Whether it can answer a resource request."""
-        verbs = self.verbs.get((GVR(info.group, info.version, info.resource), info.subresource))
+        verbs = self._verbs_of(info)
         return verbs is not None and info.verb in verbs
+
+    def knows(self, info: RequestInfo) -> bool:
+        """Whether it serves what a request is aimed at, if not by this verb: it refuses it as one who does."""
+        verbs = self._verbs_of(info) or frozenset()
+        at_path = verbs if info.subresource else verbs & (_OF_OBJECTS if info.name else _OF_COLLECTIONS)
+        return bool(at_path)
+
+    def _verbs_of(self, info: RequestInfo) -> frozenset[str] | None:
+        return self.verbs.get((GVR(info.group, info.version, info.resource), info.subresource))
 
 
 def _verbs(groups: tuple[Obj, ...]) -> Iterator[tuple[tuple[GVR, str], frozenset[str]]]:
@@ -113,26 +129,33 @@ class Elsewhere:
     ``own_id``: this server's, which decides where it stands among the others. ``servers``: by id. ``answer`` answers a
     request that cannot be served here; None: nobody is known to serve it. ``whole``: discovery of every form and
     OpenAPI show what is served elsewhere, too; else only aggregated discovery of the named groups does, as upstream's.
+    ``all_heard``: whether every live server has said what it serves; until it has, what is unknown may be there.
     """
 
     own_id: str
     servers: Mapping[str, PeerResources]
     answer: Callable[[Request], Awaitable[Response] | None]
     whole: bool = True
+    all_heard: Callable[[], bool] = lambda: True
     _able: dict[tuple[str, str, str, str, str], tuple[str, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def able(self, info: RequestInfo) -> tuple[str, ...]:
-        """The servers that can answer a resource request."""
+        """The servers that can answer a resource request; if none can, those that serve what it is aimed at."""
         key = (info.verb, info.group, info.version, info.resource, info.subresource)
         able = self._able.get(key)
         if able is None:
             able = tuple(id_ for id_, server in self.servers.items() if server.serves(info))
+            able = able or tuple(id_ for id_, server in self.servers.items() if server.knows(info))
             if able:  # of what there is there are not too many to be remembered
                 self._able[key] = able
         return able
 
+    def nobody_takes(self, info: RequestInfo) -> bool:
+        """Whether no other server can answer a resource request, as far as all have been heard."""
+        return self.all_heard() and not any(server.serves(info) for server in self.servers.values())
+
     def serves(self, info: RequestInfo) -> bool:
-        """Whether some other server can answer a resource request."""
+        """Whether some other server can answer a resource request, or refuse it as one that serves what it is for."""
         return bool(self.able(info))

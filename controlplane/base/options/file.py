@@ -29,14 +29,14 @@ def read_file(options: Sequence[Option], path: str, named_by: str) -> Read:
         text = Path(path).read_text(encoding="utf-8")
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        read.problems.append(f"{named_by}: cannot read {path!r}: {reason}")
-        return read
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark is not None else ""
         read.problems.append(f"{path}{line}: not YAML: {getattr(error, 'problem', None) or error}")
+        return read
+    except (OSError, ValueError) as error:  # no UTF-8, or a path that no file can have
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        read.problems.append(f"{named_by}: cannot read {path!r}: {reason}")
         return read
     if root is not None:
         _FileReader(options, path, loader, read).read(root)

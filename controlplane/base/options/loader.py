@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
@@ -92,6 +92,7 @@ def load(
     given = {path: item for source in reversed(sources) for path, item in source.items()}
     options, bad = _build(model, sources, given)
     problems += bad.values()
+    problems += _nul_problems(given.values())
     problems += _cross_problems(options, specs, given, bad.keys())
     if problems:
         raise OptionsError(problems)
@@ -118,6 +119,15 @@ def _build(
                 value = show(item.value, item.option.kind)
                 bad.setdefault(path, f"{_subject(item.option, item)}: invalid value {value!r}: {why}")
     return merged(model, sources, without=bad.keys()), bad
+
+
+def _nul_problems(given: Iterable[Given]) -> Iterator[str]:
+    """Texts that no path, name or address can be, and only an options file can hold."""
+    for item in given:
+        parts = item.value if isinstance(item.value, list) else [item.value]
+        if any(isinstance(part, str) and "\0" in part for part in parts):
+            value = show(item.value, item.option.kind)
+            yield f"{_subject(item.option, item)}: invalid value {value!r}: must not contain a NUL character"
 
 
 def _subject(option: Option, given: Given | None) -> str:

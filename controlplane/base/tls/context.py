@@ -16,6 +16,7 @@ from pathlib import Path
 
 from controlplane.base import logs, metrics
 from controlplane.base.tls.authorities import trust_pem
+from controlplane.base.tls.direct import DirectSSLObject
 from controlplane.base.values import dataclass
 
 __all__ = ["ServerTLS", "TLSFiles", "TLSFilesError", "check_pair", "read_pool"]
@@ -101,6 +102,7 @@ def _state(path: str) -> tuple[int, int, int] | None:
 
 def _build(files: TLSFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.sslobject_class = DirectSSLObject
     context.minimum_version = files.minimum_version
     context.set_alpn_protocols(list(ALPN))
     # Kubernetes' clients do not resume sessions; tickets would cost each handshake and outlive a CA's removal.

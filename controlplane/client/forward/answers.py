@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from controlplane.base.streams import Chunk
 from controlplane.base.tasks import TaskGroup
+from controlplane.client.errors import StreamBroken
 from controlplane.client.forward.exchange import Answer
 from controlplane.client.request import ReceivedResponse, Response, Sink, StreamResponse
 
@@ -46,7 +47,10 @@ async def passed_on(answer: Answer, *, method: str) -> Response:
             answer.close()
 
     async def run(sink: Sink) -> None:
-        await copy_until_gone(answer, sink)
+        try:
+            await copy_until_gone(answer, sink)
+        except ConnectionError as error:
+            raise StreamBroken(f"the other server broke off its answer: {error}") from error
 
     return StreamResponse(run, status=status, content_type=content_type, headers=[*headers])
 

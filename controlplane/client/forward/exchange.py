@@ -19,18 +19,18 @@ from typing import Self
 from multidict import CIMultiDictProxy
 
 from controlplane.base.eager import Awaited
-from controlplane.client.forward.answer_head import KNOWN, AnswerHead, read_head
+from controlplane.client.forward.answer_head import HEAD_LIMIT_BYTES, KNOWN, AnswerHead, read_head
 
 __all__ = ["Answer", "Connection", "Malformed"]
 
-HEAD_LIMIT_BYTES = 64 * 1024
 BUFFER_BYTES = 256 * 1024
 """What is kept of a body that nobody takes; then the other server waits."""
 
 _END_OF_HEAD = b"\r\n\r\n"
 _HEX = re.compile(rb"[0-9A-Fa-f]{1,15}")
-_NO_BODY = frozenset({204, 304})
 _UNTIL_CLOSED = -1
+_MOST_INFORMATIONAL = 5
+"""Answers that only announce another one; Go's client takes as many."""
 
 
 class Malformed(ConnectionError):
@@ -159,6 +159,7 @@ class Connection(asyncio.Protocol):
         self._answer: ComingAnswer | None = None
         self._buffer = b""
         self._is_head = self._chunked = False
+        self._informational = 0
         self._missing = 0
         self._chunk_ends = self._trailers = False
         self._paused = False
@@ -172,7 +173,7 @@ class Connection(asyncio.Protocol):
         """
         if self._transport is None or self.closed:
             raise ConnectionResetError("EOF")
-        self._is_head = is_head
+        self._is_head, self._informational = is_head, 0
         head: Awaited[Answer] = Awaited(loop=self._loop)
         self._head = head
         self._transport.write(request)
@@ -203,6 +204,15 @@ class Connection(asyncio.Protocol):
         self._transport = transport  # type: ignore[assignment]  # uvloop's transports are not asyncio.Transport
 
     def data_received(self, data: bytes) -> None:
+        asked = self._head
+        if asked is not None and not self._buffer and not self._is_head:  # the usual: all of it, begun as others were
+            said, _, rest = data.partition(_END_OF_HEAD)
+            head = KNOWN.get(said)
+            if head is not None and head.plain_bytes == len(rest) and head.keep and not asked.done():
+                self._head = None
+                asked.fulfil(Answer(head, data, rest))
+                self._free(self)  # after it: who has asked may write its own answer within it
+                return
         try:
             if self._answer is None:
                 self._read_head(self._buffer + data if self._buffer else data)
@@ -234,38 +244,41 @@ class Connection(asyncio.Protocol):
             head.fail(error if isinstance(error, OSError) else ConnectionError(str(error)))
 
     def _read_head(self, data: bytes) -> None:
-        end = data.find(_END_OF_HEAD)
-        if end < 0:
-            if len(data) > HEAD_LIMIT_BYTES:
-                raise ValueError(f"the head of an answer is over {HEAD_LIMIT_BYTES} bytes")
-            self._buffer = data
-            return
-        asked = self._head
-        if asked is None or asked.done():
-            raise ValueError("an answer that nobody has asked for")
-        said, rest = data[:end], data[end + 4 :]
-        head = KNOWN.get(said) or read_head(said)
+        while True:
+            end = data.find(_END_OF_HEAD)
+            if end < 0:
+                if len(data) > HEAD_LIMIT_BYTES:
+                    raise ValueError(f"the head of an answer is over {HEAD_LIMIT_BYTES} bytes")
+                self._buffer = data
+                return
+            asked = self._head
+            if asked is None or asked.done():
+                raise ValueError("an answer that nobody has asked for")
+            said, rest = data[:end], data[end + 4 :]
+            head = KNOWN.get(said) or read_head(said)
+            if head.final:
+                break
+            self._informational += 1
+            if self._informational > _MOST_INFORMATIONAL:
+                raise ValueError("too many 1xx informational responses")
+            data = rest
         self._buffer = b""
         answer: Answer
-        if head.plain_bytes == len(rest):
+        if head.plain_bytes == len(rest) and not (rest and self._is_head):
             answer = Answer(head, data, rest)
             if head.keep:
                 self._free(self)
             else:
                 self._finished(head)
-        elif head.final:
-            answer = self._begin_body(head, data, rest)
         else:
-            if rest:
-                self._read_head(rest)
-            return
+            answer = self._begin_body(head, data, rest)
         self._head = None
         asked.fulfil(answer)  # last: who has asked may go on within it
 
     def _begin_body(self, head: AnswerHead, data: bytes, rest: bytes) -> Answer:
         """An answer of which not all has come, or that has no body whatever it says."""
         chunked, missing = head.chunked, head.content_length
-        if self._is_head or head.status in _NO_BODY:
+        if self._is_head or head.no_body:
             chunked, missing = False, 0
         if missing == len(rest) and not chunked:
             self._finished(head)

@@ -6,6 +6,7 @@ Source: kubernetes/client-go ``transport/round_trippers.go`` (SetAuthProxyHeader
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from urllib.parse import quote
 
 from multidict import CIMultiDict
 
+from controlplane.apimachinery.status import service_unavailable
 from controlplane.apimachinery.user import UserInfo
 from controlplane.client.forward.head import header_lines, quoted_path, version_and_host
 from controlplane.client.request import KnownHeaders, Request
@@ -37,6 +39,8 @@ _HOPS = frozenset(
 _MADE_HERE = frozenset({"x-forwarded-uri", "audit-id"})
 """Whatever a client says in them."""
 _NOT_SENT_ON = _HOPS | _CREDENTIALS | _MADE_HERE
+_NOT_TOLD = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|^[ \t]|[ \t]\Z")
+"""What does not come through in a header's value as it is."""
 _NAME_SAFE = "!#$&'*+-.^_`|~"
 """What a header's name may have beside letters and digits; ``%`` is the escape itself."""
 
@@ -46,7 +50,18 @@ def asks_for_upgrade(headers: Mapping[str, str]) -> bool:
 
 
 def identity_headers(user: UserInfo) -> CIMultiDict[str]:
-    """The headers that say who somebody is."""
+    """The headers that say who somebody is.
+
+    Raises:
+        APIError: 503: headers cannot say it, so that whoever reads them would take him for another.
+    """
+    told = (user.name, user.uid, *user.groups, *(value for values in user.extra.values() for value in values))
+    untold = next(filter(_NOT_TOLD.search, told), None)
+    if untold is not None:
+        raise service_unavailable(
+            f"the server that serves this cannot be told who asks: in {untold!r} are control characters, or spaces at "
+            "an end"
+        )
     headers: CIMultiDict[str] = CIMultiDict({_USER: user.name})
     if user.uid:
         headers[_UID] = user.uid
@@ -62,7 +77,11 @@ def forwarded(request: Request, *, to_peer: bool = False) -> tuple[str, bytes]:
     """A request as the answering server gets it: its target, and its headers, one a line, without credentials and what
     belongs to the connection, with who makes it and where it came from. ``to_peer``: with the mark of the peer proxy,
     and without what only repeats the target. What differs from request to request comes last: a server that knows the
-    rest need not read it again."""
+    rest need not read it again.
+
+    Raises:
+        APIError: see ``identity_headers``.
+    """
     path, audit_id = quoted_path(request.path), request.audit_id
     lines = _common_lines(request, PEER_PROXIED if to_peer else "")
     if not to_peer:
@@ -85,7 +104,11 @@ class ToPeer(NamedTuple):
 
 def to_peer(request: Request, endpoint: Endpoint) -> ToPeer:
     """See there; made once for headers that a connection sends again. No others are plain: whether there is a body may
-    not be told from them."""
+    not be told from them.
+
+    Raises:
+        APIError: see ``identity_headers``.
+    """
     headers, user, remote = request.headers, request.user, request.remote
     if type(headers) is not KnownHeaders:
         return _NOT_PLAIN

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.base.tls.authorities import trust_pem
+from controlplane.base.tls.direct import DirectSSLObject
 from controlplane.client.forward.exchange import Answer, Connection
 from controlplane.client.forward.head import request_head
 from controlplane.client.forward.pool import Pool, Unanswered
@@ -259,6 +260,7 @@ class ForwardTransport:
         context.hostname_checks_common_name = False  # as Go: names are the alternative ones alone
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Go's pools: an intermediate is trusted by itself
         context.set_alpn_protocols(["http/1.1"])
+        context.sslobject_class = DirectSSLObject
         if self._cert_file:
             context.load_cert_chain(self._cert_file, self._key_file)
         return context

@@ -44,6 +44,8 @@ class Fleet:
         self._stacks: dict[str, AsyncExitStack] = {}
         self._ports: dict[str, int] = {}
         self._balancers: list[Balancer] = []
+        self._gone: set[str] = set()
+        """Ids of servers whose records have run out."""
 
     async def start(self, name: str, configure: Configure) -> Plane:
         """Start a server of a version; returns once it is ready and all servers have heard of each other.
@@ -85,11 +87,12 @@ class Fleet:
         Args:
             record_runs_out: do not wait for that: the others forget it now.
         """
-        presence = self.servers[name].control_plane.presence
+        id_ = _id_of(self.servers[name])
         self.servers[name].control_plane.server.hooks.abandon()
         await self.stop(name)
         if record_runs_out:
-            await self.store.remove(RECORDS + presence.server.id.encode())
+            self._gone.add(id_)
+            await self.store.remove(RECORDS + id_.encode())
             async with asyncio.timeout(HEARD_SECONDS):
                 await self.heard()
 
@@ -121,9 +124,12 @@ class Fleet:
         return balancer
 
     async def heard(self) -> None:
-        """Wait until every server sees the records of all others and, with the peer proxy, what they serve."""
-        for plane in list(self.servers.values()):
-            await _sees(plane, len(self.servers) - 1, serves=self.peered)
+        """Wait until every server sees the records of all others and, with the peer proxy, what they serve; and nothing
+        of those whose record has run out. Servers that are about to start are not waited for."""
+        planes = list(self.servers.values())
+        running = {_id_of(plane) for plane in planes}
+        for plane in planes:
+            await _sees(plane, running - {_id_of(plane)}, gone=self._gone - running, serves=self.peered)
 
     async def close(self) -> None:
         """End all servers and balancers."""
@@ -133,7 +139,11 @@ class Fleet:
             await self.stop(name)
 
 
-async def _sees(plane: Plane, others: int, *, serves: bool) -> None:
+def _id_of(plane: Plane) -> str:
+    return plane.control_plane.presence.server.id
+
+
+async def _sees(plane: Plane, others: set[str], *, gone: set[str], serves: bool) -> None:
     records, tables = plane.control_plane.presence.records, plane.control_plane.tables
     changed = asyncio.Event()
     unfollow = records.follow(lambda _old, _new: changed.set())
@@ -141,8 +151,9 @@ async def _sees(plane: Plane, others: int, *, serves: bool) -> None:
     try:
         while True:
             elsewhere = tables.current.elsewhere
-            served = len(elsewhere.servers) if elsewhere is not None else 0
-            if len(records.peers) == others and (not serves or served == others):
+            served = elsewhere.servers.keys() if elsewhere is not None else set()
+            seen = (records.peers.keys(), served) if serves else (records.peers.keys(),)
+            if all(others <= ids and gone.isdisjoint(ids) for ids in seen):
                 return
             changed.clear()
             await changed.wait()

@@ -105,6 +105,46 @@ def test_other_authorities_are_taken_up_while_requests_go_on(
     run(main())
 
 
+def test_a_server_outlives_that_its_own_files_do_not_fit(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The authorities change while only one file of the pair has been replaced: nobody can be called until it fits."""
+    monkeypatch.setattr(trust, "LOOK_SECONDS", 0.05)
+
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, _):
+            ca = tmp_path / "peers.crt"
+            ca.write_bytes((made.files.certs / "serving-ca.crt").read_bytes())
+            own = make_files(tmp_path, name="own", ca=made.files)
+
+            def change(made: Fleet, config: Config) -> None:
+                with_proxy_files(config, own)
+                made.peered(config, ca_file=str(ca))
+
+            a = await made.start("a", serve_a, change=change)
+            await heard(a, 1)
+            right = own.proxy_key.read_bytes()
+            own.proxy_key.write_bytes(made.files.proxy_key.read_bytes())
+            ca.write_bytes(ca.read_bytes() + made.files.proxy_ca.read_bytes())
+
+            async def answered(status: int) -> bool:
+                return (await impatient(a).request("GET", GADGETS_PATH)).status == status
+
+            await eventually(lambda: answered(503))
+            await made.stop("b")
+            await made.start("b", serve_b)
+
+            async def named() -> bool:
+                return any("--proxy-client-key-file" in str(record.__dict__) for record in caplog.records)
+
+            await eventually(named)
+            assert await answered(503)
+            own.proxy_key.write_bytes(right)
+            await eventually(lambda: answered(200))
+
+    run(main())
+
+
 @pytest.mark.parametrize("flag", ["--proxy-client-cert-file", "--requestheader-client-ca-file", "--peer-ca-file"])
 def test_a_missing_file_is_refused_at_the_start(flag: str, tmp_path: Path) -> None:
     files = make_files(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from controlplane.apimachinery.identity import GVR, Key
 from controlplane.client.resources import PatchType, ResourceClient
 from controlplane.generic.config import Config
+from controlplane.generic.declare import Version, declare
 from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.source import peer_source
 from controlplane.testing.planes import Plane
@@ -79,6 +81,30 @@ def test_discovery_of_both_is_the_same_in_every_form(tmp_path: Path) -> None:
             assert {"factory.example.org", "tools.example.org"} <= groups
             own = {g["metadata"]["name"] for g in (await json_of(a, "/apis", f"{AGGREGATED};profile=nopeer"))["items"]}
             assert groups - own == {"tools.example.org"}
+
+    run(main())
+
+
+def test_servers_that_store_in_different_versions_show_one_list(tmp_path: Path) -> None:
+    """Which says in which of them an object is stored, and is all that tells the servers apart."""
+
+    def stored_as(version: str) -> Callable[[Config], None]:
+        versions = [Version(name=name, schema={"type": "object"}) for name in ("v1", "v2")]
+        return lambda config: config.declared.append(
+            declare("Bolt", group="parts.example.org", versions=versions, storage_version=version)
+        )
+
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, _):
+            await made.stop("b")
+            planes = [await made.start(version, stored_as(version)) for version in ("v1", "v2")]
+            for plane in planes:
+                await heard(plane, 1)
+            for path in ("/apis/parts.example.org/v1", "/apis/parts.example.org/v2"):
+                first, second = [await json_of(plane.client(), path) for plane in planes]
+                assert first == second
+            own = [await json_of(plane.client(), "/apis", f"{AGGREGATED};profile=nopeer") for plane in planes]
+            assert own[0] == own[1], "by the aggregated form nobody could tell"
 
     run(main())
 

@@ -100,6 +100,31 @@ def test_an_answer_without_a_body_ends_with_its_head(sent: bytes, *, is_head: bo
     run(main())
 
 
+@pytest.mark.parametrize(("status", "is_head"), [(204, False), (304, False), (200, True)])
+def test_a_body_where_there_is_none_is_refused(status: int, *, is_head: bool) -> None:
+    """Or who passes it on would send an answer of its own to whatever is asked next."""
+
+    async def main() -> None:
+        line = Line()
+        with pytest.raises(ConnectionError):
+            await (await line.ask(b"HTTP/1.1 %d X\r\nContent-Length: 5\r\n\r\nhello" % status, is_head=is_head)).read()
+        assert (line.free, line.transport.ended) == ([], "aborted")
+
+    run(main())
+
+
+def test_a_few_announcements_may_come_before_an_answer() -> None:
+    async def main() -> None:
+        line = Line()
+        for _ in range(2):
+            answer = await line.ask(
+                b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 3, b"HTTP/1.1 100 C\r\n\r\n" + PLAIN
+            )
+            assert (answer.status, await answer.read(), answer.received) == (200, b"hello", PLAIN)
+
+    run(main())
+
+
 def test_an_answer_that_ends_with_its_connection_is_whole_then() -> None:
     async def main() -> None:
         line = Line()
@@ -149,7 +174,16 @@ def test_half_an_answer_is_an_error_after_what_came(break_off: Callable[[Line], 
     [
         pytest.param(b"SSH-2.0\r\n\r\n", id="another protocol"),
         pytest.param(b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", id="no header"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nno token: x\r\n\r\n", id="no name of a header"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nA: \x00\r\n\r\n", id="no value of a header"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", id="a folded line"),
         pytest.param(b"HTTP/1.1 200 OK\r\nA: " + b"a" * 70_000, id="a head without an end"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nA: " + b"a" * 70_000 + b"\r\n\r\n", id="a large head"),
+        pytest.param(b"HTTP/1.1 100 Continue\r\n\r\n" * 5000 + PLAIN, id="one announcement after the other"),
+        pytest.param(b"HTTP/1.1 101 Switching Protocols\r\n\r\n", id="a switch that nobody has asked for"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", id="unknown codings"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\n", id="an unknown coding"),
+        pytest.param(b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", id="chunks of HTTP/1.0"),
     ],
 )
 def test_what_is_no_answer_is_refused(sent: bytes) -> None:

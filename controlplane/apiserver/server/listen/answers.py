@@ -25,6 +25,7 @@ from controlplane.apiserver.server.listen.head import head, header_lines
 from controlplane.apiserver.server.listen.sink import ConnectionSink
 from controlplane.base import logs
 from controlplane.base.streams import Chunk
+from controlplane.client.errors import StreamBroken
 from controlplane.client.request import ReceivedResponse, Response, StreamResponse
 
 __all__ = ["CompleteAnswer", "Exchange", "StreamAnswer", "one_write"]
@@ -81,14 +82,14 @@ def one_write(response: Response, *, close: bool) -> tuple[bool, bytes | None]:
 
 def _received(response: ReceivedResponse) -> bytes | None:
     """Another server's answer as it came, with the headers that have been added here; None: it has to be made anew."""
-    headers, known, received, at = response.headers, response.known, response.received, response.insert_at
-    begin = len(known)
-    if headers[:begin] != known or (response.status, response.content_type, response.body) != response.said:
+    headers, said, received, at = response.headers, response.said, response.received, response.insert_at
+    begin = len(said[2])
+    if (response.status, response.content_type, headers[:begin]) != said or response.body is not response.whole:
         return None
     lines = header_lines(headers[begin:])
     if "Connection:" in lines or len(received) > ONE_WRITE_BYTES:
         return None
-    return received[:at] + lines.encode() + received[at:]
+    return b"%b%b%b" % (received[:at], lines.encode("utf-8", "surrogateescape"), received[at:])
 
 
 class CompleteAnswer(AiohttpResponse):
@@ -117,6 +118,11 @@ class CompleteAnswer(AiohttpResponse):
             first = head(response.status, response.content_type, headers, length=None, close=close)
             await _write_compressed(request, transport, first, _slices(body), self._compressor)
             return
+        if request.method == "HEAD" and isinstance(response, ReceivedResponse) and not (close or old):
+            received = _received(response)  # says how long the answer to a GET would be
+            if received is not None:
+                transport.write(received)
+                return
         first = head(response.status, response.content_type, headers, length=length, close=close, old=old)
         if request.method == "HEAD" or length == 0:
             transport.write(first)
@@ -169,6 +175,11 @@ class StreamAnswer(AiohttpResponse):
         self._opened(sink)
         try:
             await response.run(sink)
+        except StreamBroken as error:  # somebody else's, whose client is told by half an answer
+            log.info("a stream was broken off", path=request.raw_path, error=error)
+            self._closing = True
+            transport.abort()
+            return
         except Exception:  # the stream's outermost frame: the head is sent, only the log can say why
             log.exception("stream failed", path=request.raw_path)
             self._closing = True

@@ -35,7 +35,13 @@ __all__ = ["Connection", "ConnectionServer"]
 
 log = logs.get(__name__)
 
+WHOLE_HEAD_LIMIT_BYTES = 1 << 20
+"""Of all lines of a request's head together, as in Go's servers."""
 _TOO_LARGE = frozenset({"LineTooLong"})
+_HEAD_TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
+    b"\r\n431 Request Header Fields Too Large"
+)
 _USUAL = frozenset({b"GET ", b"POST", b"PUT ", b"PATC", b"DELE", b"HEAD"})
 """How requests begin, nearly all."""
 _REQUEST_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?= [^ \r\n]+ HTTP/1\.[01]\r\n)")
@@ -61,7 +67,7 @@ class Connection(RequestHandler):
     """aiohttp's protocol of one connection. ``peer`` and ``remote`` are set while it is connected; ``sink`` while a
     stream is written. ``left`` is called when the connection has ended."""
 
-    __slots__ = ("_head_limits", "_road", "left", "peer", "remote", "sink")
+    __slots__ = ("_head_bytes", "_head_limits", "_road", "left", "peer", "remote", "sink")
 
     peer: ConnectionPeer
     remote: str
@@ -76,6 +82,7 @@ class Connection(RequestHandler):
     ) -> None:
         super().__init__(manager, loop=loop, **options)
         self.sink: ConnectionSink | None = None
+        self._head_bytes = 0
         self.left: Callable[[], None] | None = None
         self._head_limits = {name: options[name] for name in _HEAD_LIMITS if name in options}
         self._road = road(self) if road is not None else None
@@ -101,7 +108,7 @@ class Connection(RequestHandler):
         if data[:4] not in _USUAL and self._begins_request():
             data = _with_known_method(data)
         if road is None or not data:
-            super().data_received(data)
+            self._parse(data)
             return
         if self._force_close or self._close:
             return
@@ -112,8 +119,20 @@ class Connection(RequestHandler):
         if waiter is not None and not waiter.done() and road.take(data):  # idle: all before it is answered
             return
         before = self._request_count
-        super().data_received(data)
+        self._parse(data)
         road.passed(data, self._messages[-1][0] if self._request_count == before + 1 else None)
+
+    def _parse(self, data: bytes) -> None:
+        """Give what has come to aiohttp's parser, and refuse a head that it keeps and keeps."""
+        super().data_received(data)
+        if not self._begins_request():
+            self._head_bytes = 0
+            return
+        self._head_bytes += len(data)
+        if self._head_bytes > WHOLE_HEAD_LIMIT_BYTES and self.transport is not None:
+            log.debug("request refused: its head has no end", source=self.remote)
+            self.transport.write(_HEAD_TOO_LARGE)
+            self.force_close()
 
     def _begins_request(self) -> bool:
         """Whether what comes now belongs to no request that is under way: nothing has come yet, or all is answered."""

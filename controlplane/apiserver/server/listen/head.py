@@ -87,4 +87,4 @@ def head(
         text += "Connection: close\r\n"
     elif old:
         text += "Connection: keep-alive\r\n"
-    return (text + "\r\n").encode()
+    return (text + "\r\n").encode("utf-8", "surrogateescape")  # a header may be another server's, in any bytes

@@ -19,6 +19,10 @@ __all__ = ["Found", "KnownHeads"]
 BLOCKS = 8
 """Header blocks that a connection remembers, about 3 KB each: those of a client's reads and of its writes, the latter
 with the lengths of a few bodies."""
+BLOCKS_OF_SERVER = 64
+"""The same of a connection on which another server sends on what many clients ask."""
+BLOCKS_BYTES = 32 * 1024
+"""All that a connection remembers, as it came."""
 
 _AUDIT_ID_BYTES = 80
 """Where that header can begin, from the end."""
@@ -55,10 +59,11 @@ class KnownHeads:
     """The header blocks of one connection. ``read_head``: what the parser makes of a head with the empty line after it,
     None if it makes nothing of it."""
 
-    __slots__ = ("_blocks", "_read_head")
+    __slots__ = ("_blocks", "_bytes", "_read_head")
 
     def __init__(self, read_head: Callable[[bytes], RawRequestMessage | None]) -> None:
         self._blocks: dict[bytes, _Block] = {}
+        self._bytes = 0
         self._read_head = read_head
 
     def find(self, data: bytes) -> Found | None:
@@ -78,7 +83,8 @@ class KnownHeads:
                 lines = lines[: audit_id.start()]
                 block = self._blocks.get(lines)
             if block is None:
-                block = self._learn(data[:begin] + lines + _END, line)
+                most = BLOCKS if audit_id is None else BLOCKS_OF_SERVER
+                block = self._learn(data[:begin] + lines + _END, line, most)
         if block is None or end + 4 + block.body_bytes != len(data):
             return None
         if audit_id is None:
@@ -97,18 +103,20 @@ class KnownHeads:
         missing = end + 4 + _body_bytes(message) - len(data)
         return missing if missing >= 0 else None
 
-    def _learn(self, head: bytes, line: re.Match[bytes]) -> _Block | None:
-        """Remember the header block of a head that is of the plainest form."""
+    def _learn(self, head: bytes, line: re.Match[bytes], most: int) -> _Block | None:
+        """Remember the header block of a head that is of the plainest form, as one of ``most``."""
         if len(head) > HEAD_BYTES:
             return None
         message = self._read_head(head)
         if message is None or not _is(message, line) or "Expect" in message.headers:
             return None
-        if len(self._blocks) >= BLOCKS:
-            del self._blocks[next(iter(self._blocks))]
-        block = self._blocks[head[line.end() : -len(_END)]] = _Block(
-            KnownHeaders(message.headers), _body_bytes(message)
-        )
+        blocks, lines = self._blocks, head[line.end() : -len(_END)]
+        self._bytes += len(lines)
+        while blocks and (len(blocks) >= most or self._bytes > BLOCKS_BYTES):
+            oldest = next(iter(blocks))
+            self._bytes -= len(oldest)
+            del blocks[oldest]
+        block = blocks[lines] = _Block(KnownHeaders(message.headers), _body_bytes(message))
         return block
 
 

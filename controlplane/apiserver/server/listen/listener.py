@@ -50,6 +50,9 @@ KEEP_ALIVE_SECONDS = 120.0
 HEAD_LIMIT_BYTES = 64 * 1024
 """Of the request line and of one header: selectors and tokens are long."""
 
+MOST_HEADERS = 4096
+"""Who has many groups has as many headers where a proxy, or another server on the same store, says who he is."""
+
 BACKLOG = 1024
 
 
@@ -128,6 +131,7 @@ class Listener:
             access_log=None,
             max_line_size=HEAD_LIMIT_BYTES,
             max_field_size=HEAD_LIMIT_BYTES,
+            max_headers=MOST_HEADERS,
             auto_decompress=False,  # Kubernetes' servers do not either: a small body cannot become a large one
         )
         for listening in self._sockets:

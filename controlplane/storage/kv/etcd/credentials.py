@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
+from controlplane.base.tls.direct import DirectSSLObject
 from controlplane.storage.errors import StoreUnusable
 from controlplane.storage.kv.backends import KVOptions
 from controlplane.storage.kv.etcd.location import Endpoint
@@ -41,6 +42,7 @@ def _context(options: KVOptions) -> ssl.SSLContext:
         if name:
             _check(flag, name)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.sslobject_class = DirectSSLObject
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["h2"])
     named = f"{FLAGS[0]}: {options.ca_file}"

@@ -83,17 +83,19 @@ def test_exact() -> None:
 
 
 @pytest.mark.parametrize(
-    ("allowed", "message"),
+    ("allowed", "native", "message"),
     [
         (
             ("metadata.name", "metadata.namespace"),
+            True,
             '"data.k" is not a known field selector: only "metadata.name", "metadata.namespace"',
         ),
-        (("metadata.name", "status.phase"), "field label not supported: data.k"),
+        (("metadata.name", "status.phase"), True, "field label not supported: data.k"),
+        (("metadata.name", "metadata.namespace"), False, "field label not supported: data.k"),
     ],
 )
-def test_unknown_fields(allowed: tuple[str, ...], message: str) -> None:
-    assert unknown_field("data.k", allowed) == message
+def test_unknown_fields(allowed: tuple[str, ...], native: bool, message: str) -> None:
+    assert unknown_field("data.k", allowed, native=native) == message
 
 
 fields = st.from_regex(r"\A[a-z][a-z.]{0,8}\Z")

@@ -221,8 +221,8 @@ def test_status() -> None:
 
 
 def test_flags() -> None:
-    assert FLOW_SCHEMAS.strategy.create_on_update
-    assert not FLOW_SCHEMAS.strategy.unconditional_update
+    assert not FLOW_SCHEMAS.strategy.create_on_update
+    assert FLOW_SCHEMAS.strategy.unconditional_update
     assert KIND.row(KIND.created(spec=LEVEL))["MissingPL"] == "?"
 
 

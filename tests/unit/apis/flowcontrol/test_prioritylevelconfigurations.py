@@ -128,4 +128,4 @@ def test_columns_and_flags() -> None:
     assert (KIND.row(exempt)["NominalConcurrencyShares"], KIND.row(exempt)["Queues"]) == ("<none>", "<none>")
     assert obj["metadata"]["generation"] == 1
     assert KIND.changed(obj, spec=limited())[0]["metadata"]["generation"] == 2
-    assert not PRIORITY_LEVEL_CONFIGURATIONS.strategy.unconditional_update
+    assert PRIORITY_LEVEL_CONFIGURATIONS.strategy.unconditional_update

@@ -352,6 +352,19 @@ def test_options_are_frozen_and_strict() -> None:
         DemoOptions.model_validate({"colour": "red"})
 
 
+@pytest.mark.parametrize("value", ['"a\\0b"', '["a", "b\\0"]'])
+def test_a_nul_character_is_refused(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "plane.yaml"
+    file.write_text(f"etcd-servers: {value}\n", encoding="utf-8")
+    with pytest.raises(OptionsError, match=r"etcd-servers.*: must not contain a NUL character"):
+        load(DemoOptions, ["--config", str(file)], environ={})
+
+
+def test_a_path_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(OptionsError, match=r"--config: cannot read 'a\\x00': embedded null byte"):
+        load(DemoOptions, ["--config=a\0"], environ={})
+
+
 WORDS = st.sampled_from(
     [f"--{o.flag}" for o in options_of(DemoOptions)]
     + ["--no-store.ratio", "-v", "--", "-", "--config=none", "x", "a=b"]

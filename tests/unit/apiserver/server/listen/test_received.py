@@ -71,3 +71,13 @@ def test_a_connection_that_ends_says_so(*, by_header: bool) -> None:
 
 def test_a_large_one_is_not_one_write() -> None:
     assert one_write(received(b"x" * (ONE_WRITE_BYTES + 1)), close=False) == (False, None)
+
+
+def test_bytes_that_are_no_text_are_sent_back_as_they_came() -> None:
+    """One that could not be written would leave its client waiting."""
+    headers = [("A", b"\xff\xfe".decode("utf-8", "surrogateescape"))]
+    for response in (received(), Response(200, b"hello")):
+        response.headers += headers
+        _, written = one_write(response, close=False)
+        assert written is not None
+        assert b"\r\nA: \xff\xfe\r\n" in written

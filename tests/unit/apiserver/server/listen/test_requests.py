@@ -134,6 +134,7 @@ def test_compressed_body_is_not_expanded() -> None:
         pytest.param("certainly not HTTP\r\n\r\n", 400, id="nonsense"),
         pytest.param("GET /" + "a" * 70_000 + " HTTP/1.1\r\nHost: x\r\n\r\n", 431, id="line over 64 KiB"),
         pytest.param("GET / HTTP/1.1\r\nX: " + "a" * 70_000 + "\r\n\r\n", 431, id="header over 64 KiB"),
+        pytest.param("GET / HTTP/1.1\r\n" + ("X: " + "a" * 60_000 + "\r\n") * 20, 431, id="head over 1 MiB"),
         pytest.param("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400, id="bad length"),
     ],
 )
@@ -152,6 +153,15 @@ def test_long_selectors_and_tokens_pass() -> None:
         async with serving(describe) as served, served.wire() as wire:
             answer = await wire.get("/?labelSelector=" + "a" * 60_000, "Authorization: Bearer " + "t" * 60_000)
             assert answer.status == 200
+
+    run(scenario())
+
+
+def test_who_has_a_thousand_groups_can_say_so() -> None:
+    async def scenario() -> None:
+        async with serving(describe) as served, served.wire() as wire:
+            for _ in range(2):
+                assert (await wire.get("/", *(f"X-Remote-Group: {number}" for number in range(1000)))).status == 200
 
     run(scenario())
 

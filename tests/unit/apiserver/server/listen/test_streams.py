@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import pytest
 
 from controlplane.base.streams import Chunk, Sink
+from controlplane.client.errors import StreamBroken
 from controlplane.client.request import Request, Response, StreamResponse
 from tests.aio import run
 from tests.unit.apiserver.server.listen.http11 import serving
@@ -82,6 +84,28 @@ def test_stream_that_fails_is_cut_off() -> None:
             assert await wire.chunk() == CHUNK.payload
             with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
                 await wire.chunk()
+
+    run(scenario())
+
+
+def test_a_stream_that_another_server_breaks_off_is_no_error_of_this_one(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+    async def run_stream(sink: Sink) -> None:
+        sink.write(CHUNK)
+        raise StreamBroken("its process has gone")
+
+    async def handler(_: Request) -> Response:
+        return StreamResponse(run_stream)
+
+    async def scenario() -> None:
+        async with serving(handler) as served, served.wire() as wire:
+            wire.send(WATCH)
+            with pytest.raises(asyncio.IncompleteReadError):
+                await wire.answer()
+        assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+            ("INFO", "a stream was broken off")
+        ]
 
     run(scenario())
 
