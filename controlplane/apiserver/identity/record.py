@@ -46,9 +46,10 @@ PEER_RECORDS = Resource(
     key_prefix="peerserverleases",
     storage_version=VERSION,
     versions=(ResourceVersion(name=VERSION, schema={"type": "object"}),),
+    field_labels=(),
     volatile=True,
 )
-"""How records are stored; it is in no table, so nobody is served them."""
+"""How records are stored; it is in no table, so nobody is served them, and they have no names."""
 
 log = logs.get(__name__)
 
