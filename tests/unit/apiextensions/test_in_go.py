@@ -16,8 +16,8 @@ SCHEMA_FIELDS = (
     "ID Schema Ref Description Type Nullable Format Title Default Maximum ExclusiveMaximum Minimum ExclusiveMinimum "
     "MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Enum MaxProperties MinProperties Required "
     "Items AllOf OneOf AnyOf Not Properties AdditionalProperties PatternProperties Dependencies AdditionalItems "
-    "Definitions ExternalDocs Example XPreserveUnknownFields XEmbeddedResource XIntOrString XListMapKeys XListType XMapType "
-    "XValidations"
+    "Definitions ExternalDocs Example XPreserveUnknownFields XEmbeddedResource XIntOrString XListMapKeys XListType "
+    "XMapType XValidations"
 )
 EMPTY = schema_in_go({})
 STRING = {**EMPTY, "Type": "string"}
