@@ -68,7 +68,10 @@ class Proxy:
         if self._reject_redirects and 300 <= answer.status < 400 and answer.headers.get("Location"):
             answer.close()
             return Response(502, _REDIRECTED.encode(), content_type="text/plain; charset=utf-8")
-        return await passed_on(answer, method=request.method)
+        try:
+            return await passed_on(answer, method=request.method)
+        except ConnectionError as error:
+            return _refused(request, 503, f"error trying to reach service: {error}")
 
     async def _upgraded(
         self, request: Request, backend: Backend, endpoint: Endpoint, target: str, lines: bytes

@@ -68,12 +68,14 @@ class Conversion(NamedTuple):
 class Form(NamedTuple):
     """What an endpoint can answer with: ``stream`` is a watch; ``conversions`` are the kinds it can be asked for by
     ``as``; ``plain``, whether it can also be asked for without, and ``protobuf``, whether then in protobuf too: custom
-    resources have no such form."""
+    resources have no such form. ``routed``: upstream's routes look at the header first, at whole media types and in
+    words of their own; not so on the way to custom resources."""
 
     stream: bool = False
     conversions: frozenset[Conversion] = frozenset()
     plain: bool = True
     protobuf: bool = True
+    routed: bool = True
 
 
 _KNOWN = (JSON, YAML, PROTOBUF)
@@ -91,8 +93,9 @@ _TEXT_KINDS = frozenset(kind for kind in _OBJECT_KINDS if kind.kind == "Table")
 """Those that have no protobuf form."""
 OBJECT = Form(conversions=_OBJECT_KINDS)
 STREAM = Form(stream=True, conversions=_OBJECT_KINDS)
-TEXT_OBJECT = OBJECT._replace(protobuf=False)
-TEXT_STREAM = STREAM._replace(protobuf=False)
+TEXT_OBJECT = OBJECT._replace(protobuf=False, routed=False)
+TEXT_STREAM = STREAM._replace(protobuf=False, routed=False)
+"""Of custom resources."""
 CALL = OBJECT._replace(conversions=_OBJECT_KINDS - _TEXT_KINDS)
 """Of what is answered and not kept, which has no table."""
 STATUS = Form()
@@ -149,9 +152,8 @@ def negotiate(accept: str | None, form: Form) -> Answer:
     answer = find(accept, form)
     if answer is not None:
         return answer
-    known = (*_KNOWN, *_STREAMS) if form.stream else _KNOWN
-    types = [clause.partition(";")[0].strip() for clause in accept.split(",")]
-    if not any(t == "*/*" or t in known for t in types):
+    known = _produced(form)
+    if form.routed and not _names_one(accept, known):
         raise _not_produced(known)
     raise not_acceptable(
         f"only the following media types are accepted: {', '.join(_STREAMS if form.stream else _KNOWN)}"
@@ -167,9 +169,7 @@ def find(accept: str, form: Form) -> Answer | None:
 
 @lru_cache(maxsize=512)
 def _find(accept: str, form: Form) -> Answer | None:
-    known = (*_KNOWN, *_STREAMS) if form.stream else _KNOWN
-    types = [clause.partition(";")[0].strip() for clause in accept.split(",")]
-    if not any(t == "*/*" or t in known for t in types):
+    if form.routed and not _names_one(accept, _produced(form)):
         return None  # "application/*" alone matches nothing there, and clients see 406
     for clause in clauses(accept):
         for media_type in _KNOWN:
@@ -179,6 +179,15 @@ def _find(accept: str, form: Form) -> Answer | None:
                     # the first that would do decides, even if a later one could be streamed
                     return None if form.stream and media_type == YAML else answer
     return None
+
+
+def _produced(form: Form) -> tuple[str, ...]:
+    return (*_KNOWN, *_STREAMS) if form.stream else _KNOWN
+
+
+def _names_one(accept: str, known: tuple[str, ...]) -> bool:
+    types = [clause.partition(";")[0].strip() for clause in accept.split(",")]
+    return any(t == "*/*" or t in known for t in types)
 
 
 def clauses(accept: str) -> list[Clause]:

@@ -49,6 +49,13 @@ def add_peer_proxy(config: Config, options: PeerProxyOptions) -> None:
         )
     if not config.identity.peer_record:
         raise ConfigError("the peer proxy needs --identity.peer-record: servers find each other by it")
+    named = {name.lower() for name in config.front_proxy_headers.username}
+    if named and STANDARD_HEADERS.username[0].lower() not in named:
+        raise ConfigError(
+            f"the peer proxy needs {STANDARD_HEADERS.username[0]} in --requestheader-username-headers: servers on one "
+            "store say by it, and by X-Remote-Uid, -Group and -Extra-*, who asks. Who else shows a certificate of "
+            "--requestheader-client-ca-file must take these headers out of what clients send"
+        )
     config.front_proxy_headers = _with_standard(config.front_proxy_headers)
     config.sources.append(
         peer_source(

@@ -3,9 +3,11 @@ event."""
 
 from __future__ import annotations
 
-__all__ = ["WholeEvents"]
+__all__ = ["MOST_BYTES", "WholeEvents"]
 
 _LENGTH_BYTES = 4
+MOST_BYTES = 16 << 20
+"""Of one event: ten times the largest object that is stored."""
 
 
 class WholeEvents:
@@ -17,10 +19,16 @@ class WholeEvents:
         self._is_text, self._held = is_text, b""
 
     def feed(self, piece: bytes) -> bytes:
-        """The events that are whole with this piece; the rest is held."""
+        """The events that are whole with this piece; the rest is held.
+
+        Raises:
+            ConnectionError: what is held is larger than any event.
+        """
         held = self._held + piece if self._held else piece
         end = held.rfind(b"\n") + 1 if self._is_text else _end_of_events(held)
         self._held = held[end:]
+        if len(self._held) > MOST_BYTES:
+            raise ConnectionError(f"an event is over {MOST_BYTES} bytes")
         return held[:end]
 
 

@@ -181,7 +181,8 @@ class Forwarder:
             raise Unanswered("it answered 401 Unauthorized")
         if answer.whole is not None:
             return passed_on_whole(answer, answer.whole)
-        if request.info.verb == "watch" and answer.head.status == 200:
+        is_encoded = "Content-Encoding" in answer.headers  # events cannot be told apart then
+        if request.info.verb == "watch" and answer.head.status == 200 and not is_encoded:
             response: Response = _watch(answer)
         else:
             response = await passed_on(answer, method=request.method)

@@ -28,6 +28,7 @@ __all__ = [
     "Decoder",
     "ObjectDecoder",
     "SpelledFloat",
+    "always_there",
     "cannot_be_handled",
     "decode_metadata",
     "definition_decoder",
@@ -383,12 +384,8 @@ def _record(schema: Obj) -> _Decode:
     properties: dict[str, Obj] = schema["properties"]
     go_type = schema.get(GO_TYPE, "")
     struct = go_type.rpartition(".")[2]
-    required = {name for name, field in properties.items() if field.get(ALWAYS)}.union(schema.get("required", ()))
-    # what exists without being given: required fields, and objects and times that are no pointers
     always = {
-        name: _null if field.get(POINTER) else _zero(field)
-        for name, field in properties.items()
-        if name in required or (_is_struct(field) and not field.get(POINTER))
+        name: _null if can_be_null else _zero(properties[name]) for name, can_be_null in always_there(schema).items()
     }
     # an empty list or map is none at all, as it is after upstream has stored it
     kept = {name for name, field in properties.items() if not _is_list_or_map(field)}
@@ -433,6 +430,18 @@ def _record(schema: Obj) -> _Decode:
         return value
 
     return decode
+
+
+def always_there(schema: Obj) -> dict[str, bool]:
+    """The fields of a record that exist without being given, and whether they are null then: required ones, and objects
+    and times that are no pointers."""
+    properties: dict[str, Obj] = schema["properties"]
+    required = {name for name, field in properties.items() if field.get(ALWAYS)}.union(schema.get("required", ()))
+    return {
+        name: bool(field.get(POINTER)) or ("properties" not in field and _zero(field) is _null)
+        for name, field in properties.items()
+        if name in required or (_is_struct(field) and not field.get(POINTER))
+    }
 
 
 def _is_text(schema: Obj) -> bool:

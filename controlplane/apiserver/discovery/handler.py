@@ -25,6 +25,10 @@ from controlplane.client.request import Handler, Request, Response
 __all__ = ["Discovery"]
 
 _LEGACY = Form()
+_UNROUTED = Form(routed=False)
+"""Of all groups, of a group, and of the versions of custom ones: who answers these upstream minds no method either."""
+_OWN_GROUP = "apiregistration.k8s.io"
+"""The group whose document upstream has a route for."""
 _AGGREGATED = Form(
     conversions=frozenset({Conversion("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList")}), plain=False
 )
@@ -88,23 +92,27 @@ class Discovery:
         documents = view.documents
         match request.path.strip("/").split("/"):
             case ["api"]:
-                return self._root(request, view, documents.core, lambda chosen: chosen.aggregated_core)
+                return self._root(request, view, documents.core, lambda chosen: chosen.aggregated_core, _LEGACY)
+            case ["apis"] if request.path.endswith("/"):
+                return view.document(request, documents.groups, ("apis",), _UNROUTED)
             case ["apis"]:
-                return self._root(request, view, documents.groups, lambda chosen: chosen.aggregated_groups)
+                return self._root(request, view, documents.groups, lambda chosen: chosen.aggregated_groups, _UNROUTED)
             case ["api", version]:
                 if documents.core is None:
                     return None
-                return view.document(request, documents.version("", version), ("", version))
+                return view.document(request, documents.version("", version), ("", version), _LEGACY)
             case ["apis", group]:
                 document = documents.group(group)
-                return None if document is None else view.document(request, document, (group,))
+                form = _LEGACY if group == _OWN_GROUP else _UNROUTED
+                return None if document is None else view.document(request, document, (group,), form)
             case ["apis", group, version]:
                 if documents.group(group) is None:
                     return None
                 document = documents.version(group, version)
-                if document is None and documents.is_custom(group):
+                custom = documents.is_custom(group)
+                if document is None and custom:
                     return None
-                return view.document(request, document, (group, version))
+                return view.document(request, document, (group, version), _UNROUTED if custom else _LEGACY)
         return None
 
     def elsewhere(self, path: str) -> Handler | None:
@@ -131,15 +139,16 @@ class Discovery:
         view: _View,
         legacy: Obj | None,
         aggregated: Callable[[Documents | MergedDocuments], Aggregated],
+        form: Form,
     ) -> Response | None:
         if legacy is None:
             return None
         accept = request.headers.get("Accept")
-        answer = find(accept, _AGGREGATED) if accept else None
+        answer = find(accept, _AGGREGATED._replace(routed=form.routed)) if accept else None
         path = request.path.strip("/")
         if answer is None:
-            return view.document(request, legacy, (path,))
-        _only_get(request)
+            return view.document(request, legacy, (path,), form)
+        _check_method(request, form)
         if answer.profile == _NO_PEER:
             NO_PEER_REQUESTS.inc()
             view = self._own
@@ -159,7 +168,7 @@ class _View:
         self.documents = documents
         self._ready: dict[tuple[str, ...], bytes] = {}
 
-    def document(self, request: Request, document: Obj | None, key: tuple[str, ...]) -> Response:
+    def document(self, request: Request, document: Obj | None, key: tuple[str, ...], form: Form) -> Response:
         """Answer with a document in its legacy form.
 
         Raises:
@@ -167,8 +176,8 @@ class _View:
         """
         if document is None:
             raise unknown_resource()
-        _only_get(request)
-        answer = negotiate(request.headers.get("Accept"), _LEGACY)
+        _check_method(request, form)
+        answer = negotiate(request.headers.get("Accept"), form)
         if not answer.plain or wants_pretty(request):
             return Response(200, self.body(request, document, answer, key), content_type=answer.media_type)
         body = self._ready.get(key)
@@ -188,7 +197,7 @@ class _View:
         return body
 
 
-def _only_get(request: Request) -> None:
-    if request.method != "GET":
+def _check_method(request: Request, form: Form) -> None:
+    if form.routed and request.method != "GET":
         message = "the server does not allow this method on the requested resource"
         raise APIError(405, "MethodNotAllowed", message, details={})

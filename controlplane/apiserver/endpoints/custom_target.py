@@ -35,7 +35,7 @@ def find_custom_target(served: Served, info: RequestInfo) -> Target | None:
     elif info.namespace:
         return None
     if len(parts) > 2:
-        subresource = resource.subresource(parts[2]) if len(parts) == 3 else None
+        subresource = resource.subresource(parts[2])  # what follows it is passed over
         if subresource is None:
             raise not_found(served.gr, name)
         if verb not in subresource.verbs:

@@ -31,7 +31,7 @@ from controlplane.apiserver.endpoints.shape import Target
 from controlplane.apiserver.endpoints.target import find_target
 from controlplane.apiserver.endpoints.update import update
 from controlplane.apiserver.endpoints.watch import watch
-from controlplane.apiserver.registry.peers import Elsewhere
+from controlplane.apiserver.registry.peers import FROM_PEER, Elsewhere
 from controlplane.apiserver.registry.remote import RemoteVersion
 from controlplane.apiserver.registry.settings import RegistrySettings
 from controlplane.apiserver.registry.sources import Source
@@ -197,8 +197,8 @@ class APIEndpoints:
         try:
             target = find_target(tables, info, request.method)
         except APIError as error:
-            for_others = error.code in _NOT_HERE and not (error.code == 405 and request.method == "HEAD")
-            answer = await self._answered_elsewhere(request) if for_others else None  # HEAD of a native kind: nobody
+            for_others = error.code in _NOT_HERE and not (error.code == 405 and self._is_refused_by_all(request))
+            answer = await self._answered_elsewhere(request) if for_others else None
             if answer is None:
                 raise
             return answer
@@ -207,6 +207,14 @@ class APIEndpoints:
         way = _Way(target, _handler(target, info.verb), _form(target, info.verb), info.verb in _BOUNDED_VERBS)
         _remember(tables.current, request, way)
         return way
+
+    def _is_refused_by_all(self, request: Request) -> bool:
+        """Whether nobody takes a method for a resource that is served here: HEAD of a native kind; what another server
+        has sent on, since it knows nobody who takes it, and nor does this one."""
+        if request.method == "HEAD":
+            return True
+        elsewhere = self._services.tables.current.elsewhere
+        return FROM_PEER in request.values and elsewhere is not None and elsewhere.nobody_takes(request.info)
 
     async def _answered_elsewhere(self, request: Request) -> Response | None:
         """The answer of another server to what cannot be served here; None if there is no such server."""

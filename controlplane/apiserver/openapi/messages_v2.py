@@ -1,6 +1,6 @@
 """Swagger 2.0 as gnostic's messages: paths, definitions and parameters from their JSON.
 
-Only what this package publishes is known.
+What Kubernetes' servers publish is known; of what others say further is left out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from controlplane.apiserver.openapi.steps import Steps
 
 __all__ = ["definition_message", "parameters_message", "path_message"]
 
+_METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"})
+
 
 def path_message(path: str, item: Obj) -> v2.Paths:
     """One path, as the only one of a Paths message."""
@@ -23,7 +25,7 @@ def path_message(path: str, item: Obj) -> v2.Paths:
         if key == "parameters":
             for parameter in value:
                 _parameters_item(parameter, named.value.parameters.add())
-        else:
+        elif key in _METHODS:
             _operation(value, getattr(named.value, key))
     return paths
 
@@ -44,19 +46,19 @@ def parameters_message(parameters: Obj) -> v2.ParameterDefinitions:
 
 
 def _operation(operation: Obj, message: v2.Operation) -> None:
-    message.tags.extend(operation["tags"])
-    message.description = operation["description"]
-    message.operation_id = operation["operationId"]
-    message.produces.extend(operation["produces"])
-    message.consumes.extend(operation["consumes"])
-    message.schemes.extend(operation["schemes"])
+    message.tags.extend(operation.get("tags", ()))
+    message.description = operation.get("description", "")
+    message.operation_id = operation.get("operationId", "")
+    message.produces.extend(operation.get("produces", ()))
+    message.consumes.extend(operation.get("consumes", ()))
+    message.schemes.extend(operation.get("schemes", ()))
     for parameter in operation.get("parameters", ()):
         _parameters_item(parameter, message.parameters.add())
-    for code, answer in operation["responses"].items():
+    for code, answer in operation.get("responses", {}).items():
         response = message.responses.response_code.add(name=code).value.response
-        response.description = answer["description"]
+        response.description = answer.get("description", "")
         if "schema" in answer:
-            response.schema.schema._ref = answer["schema"]["$ref"]  # noqa: SLF001  # the field's name
+            _whole(answer["schema"], response.schema.schema)
     for key, value in operation.items():
         if key.startswith("x-"):
             add_extension(message.vendor_extension, key, value)
@@ -74,7 +76,7 @@ def _parameter(parameter: Obj, message: v2.Parameter) -> None:
         case "body":
             body = message.body_parameter
             body.name, body.required = parameter["name"], parameter.get("required", False)
-            body.schema._ref = parameter["schema"]["$ref"]  # noqa: SLF001  # the field's name
+            _whole(parameter.get("schema", {}), body.schema)
             setattr(body, "in", "body")
         case "path":
             path = message.non_body_parameter.path_parameter_sub_schema
@@ -85,9 +87,15 @@ def _parameter(parameter: Obj, message: v2.Parameter) -> None:
 
 
 def _simple_parameter(parameter: Obj, message: v2.PathParameterSubSchema | v2.QueryParameterSubSchema) -> None:
-    message.name, message.description = parameter["name"], parameter["description"]
-    message.type, message.unique_items = parameter["type"], parameter["uniqueItems"]
+    message.name, message.description = parameter["name"], parameter.get("description", "")
+    message.type, message.unique_items = parameter.get("type", ""), parameter.get("uniqueItems", False)
     setattr(message, "in", parameter["in"])
+
+
+def _whole(schema: Obj, message: v2.Schema) -> None:
+    """A schema where it is used: a reference, nearly always."""
+    for _ in fill_in_steps(schema, message, _schema, None):
+        pass
 
 
 def _schema(schema: Obj, message: v2.Schema, pending: Pending[v2.Schema]) -> None:

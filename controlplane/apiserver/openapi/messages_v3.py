@@ -1,6 +1,6 @@
 """OpenAPI 3.0 as gnostic's messages: paths and definitions from their JSON.
 
-Only what this package publishes is known.
+What Kubernetes' servers publish is known; of what others say further is left out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from controlplane.apiserver.openapi.steps import Steps
 
 __all__ = ["definition_message", "path_message"]
 
+_METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
+
 
 def path_message(path: str, item: Obj) -> v3.Paths:
     """One path, as the only one of a Paths message."""
@@ -23,7 +25,7 @@ def path_message(path: str, item: Obj) -> v3.Paths:
         if key == "parameters":
             for parameter in value:
                 _parameter(parameter, named.value.parameters.add().parameter)
-        else:
+        elif key in _METHODS:
             _operation(value, getattr(named.value, key))
     return paths
 
@@ -40,19 +42,19 @@ def definition_message(
 
 
 def _operation(operation: Obj, message: v3.Operation) -> None:
-    message.tags.extend(operation["tags"])
-    message.description = operation["description"]
-    message.operation_id = operation["operationId"]
+    message.tags.extend(operation.get("tags", ()))
+    message.description = operation.get("description", "")
+    message.operation_id = operation.get("operationId", "")
     for parameter in operation.get("parameters", ()):
         _parameter(parameter, message.parameters.add().parameter)
     body = operation.get("requestBody")
     if body is not None:
         request_body = message.request_body.request_body
-        _content(body["content"], request_body.content)
+        _content(body.get("content", {}), request_body.content)
         request_body.required = body.get("required", False)
-    for code, answer in operation["responses"].items():
+    for code, answer in operation.get("responses", {}).items():
         response = message.responses.response_or_reference.add(name=code).value.response
-        response.description = answer["description"]
+        response.description = answer.get("description", "")
         if "content" in answer:
             _content(answer["content"], response.content)
     for key, value in operation.items():
@@ -62,16 +64,23 @@ def _operation(operation: Obj, message: v3.Operation) -> None:
 
 def _content(content: Obj, message: v3.MediaTypes) -> None:
     for media_type, value in content.items():
-        schema = message.additional_properties.add(name=media_type).value.schema
-        schema.reference._ref = value["schema"]["$ref"]  # noqa: SLF001  # the field's name
+        media = message.additional_properties.add(name=media_type).value
+        if "schema" in value:
+            _whole(value["schema"], media.schema)
 
 
 def _parameter(parameter: Obj, message: v3.Parameter) -> None:
-    message.name, message.description = parameter["name"], parameter["description"]
+    message.name, message.description = parameter["name"], parameter.get("description", "")
     setattr(message, "in", parameter["in"])
     message.required = parameter.get("required", False)
-    schema = message.schema.schema
-    schema.type, schema.unique_items = parameter["schema"]["type"], parameter["schema"]["uniqueItems"]
+    if "schema" in parameter:
+        _whole(parameter["schema"], message.schema)
+
+
+def _whole(schema: Obj, message: v3.SchemaOrReference) -> None:
+    """A schema where it is used: a reference, nearly always."""
+    for _ in fill_in_steps(schema, message, _schema_or_reference, None):
+        pass
 
 
 def _schema_or_reference(schema: Obj, message: v3.SchemaOrReference, pending: Pending[v3.SchemaOrReference]) -> None:

@@ -15,12 +15,18 @@ from controlplane.apiserver.openapi.fragments import Encoder, Fragment
 from controlplane.apiserver.openapi.names import META
 from controlplane.apiserver.openapi.steps import Steps
 from controlplane.apiserver.registry.remote import RemoteSwagger
+from controlplane.base import logs
 
 __all__ = ["peer_part", "remote_fragments"]
 
 _REFERENCES = ("#/definitions/", "#/components/schemas/")
 """Of Swagger 2.0, and of OpenAPI 3.0."""
 
+
+_ILL_FORMED = (AttributeError, KeyError, TypeError, ValueError)
+"""What comes of a document whose parts have other types than OpenAPI says."""
+
+log = logs.get(__name__)
 
 _OF_ALL_VERSIONS = frozenset({META + "DeleteOptions", META + "WatchEvent"})
 """Definitions that name all versions of a document: a document of several servers has its own."""
@@ -46,17 +52,30 @@ def remote_fragments(
     for swagger in swaggers:
         renamed: dict[str, str] = {}
         for name, schema in swagger.definitions.items():
-            if name in taken and (yield from encoder.definition(name, schema)) != taken[name]:
+            if name not in taken:
+                continue
+            try:
+                same = (yield from encoder.definition(name, schema)) == taken[name]
+            except _ILL_FORMED:
+                same = False  # it is left out below
+            if not same:
                 renamed[name] = _free(name, taken, swagger.definitions)
         definitions: dict[str, bytes] = {}
         for name, schema in swagger.definitions.items():
             new = renamed.get(name, name)
-            definitions[new] = yield from encoder.definition(new, _renamed(schema, renamed))
+            try:
+                definitions[new] = yield from encoder.definition(new, _renamed(schema, renamed))
+            except _ILL_FORMED as error:
+                log.info("a definition of another server's OpenAPI is left out", name=name, error=repr(error))
         encoded_paths: dict[str, bytes] = {}
         for path, item in swagger.paths.items():
-            if path not in paths:
+            if path in paths:
+                continue
+            try:
                 encoded_paths[path] = encoder.path(path, _renamed(item, renamed))
-                yield None
+            except _ILL_FORMED as error:
+                log.info("a path of another server's OpenAPI is left out", path=path, error=repr(error))
+            yield None
         paths.update(encoded_paths)
         taken = {**definitions, **taken}
         made.append(Fragment(encoded_paths, definitions))

@@ -63,6 +63,10 @@ class PeerOpenAPI:
     v2: RemoteSwagger
 
 
+_OF_OBJECTS = frozenset({"get", "update", "patch", "delete"})
+_OF_COLLECTIONS = frozenset({"list", "watch", "create", "deletecollection"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerResources:
     """What one live server says that it serves itself.
@@ -94,8 +98,17 @@ class PeerResources:
 
     def serves(self, info: RequestInfo) -> bool:
         """Whether it can answer a resource request."""
-        verbs = self.verbs.get((GVR(info.group, info.version, info.resource), info.subresource))
+        verbs = self._verbs_of(info)
         return verbs is not None and info.verb in verbs
+
+    def knows(self, info: RequestInfo) -> bool:
+        """Whether it serves what a request is aimed at, if not by this verb: it refuses it as one who does."""
+        verbs = self._verbs_of(info) or frozenset()
+        at_path = verbs if info.subresource else verbs & (_OF_OBJECTS if info.name else _OF_COLLECTIONS)
+        return bool(at_path)
+
+    def _verbs_of(self, info: RequestInfo) -> frozenset[str] | None:
+        return self.verbs.get((GVR(info.group, info.version, info.resource), info.subresource))
 
 
 def _verbs(groups: tuple[Obj, ...]) -> Iterator[tuple[tuple[GVR, str], frozenset[str]]]:
@@ -129,15 +142,20 @@ class Elsewhere:
     )
 
     def able(self, info: RequestInfo) -> tuple[str, ...]:
-        """The servers that can answer a resource request."""
+        """The servers that can answer a resource request; if none can, those that serve what it is aimed at."""
         key = (info.verb, info.group, info.version, info.resource, info.subresource)
         able = self._able.get(key)
         if able is None:
             able = tuple(id_ for id_, server in self.servers.items() if server.serves(info))
+            able = able or tuple(id_ for id_, server in self.servers.items() if server.knows(info))
             if able:  # of what there is there are not too many to be remembered
                 self._able[key] = able
         return able
 
+    def nobody_takes(self, info: RequestInfo) -> bool:
+        """Whether no other server can answer a resource request, as far as all have been heard."""
+        return self.all_heard() and not any(server.serves(info) for server in self.servers.values())
+
     def serves(self, info: RequestInfo) -> bool:
-        """Whether some other server can answer a resource request."""
+        """Whether some other server can answer a resource request, or refuse it as one that serves what it is for."""
         return bool(self.able(info))

@@ -90,6 +90,24 @@ def test_a_redirect_is_not_passed_on(tmp_path: Path) -> None:
     run(scenario())
 
 
+class Half(web.Response):
+    """An answer that is broken off."""
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        assert request.transport is not None
+        request.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        request.transport.close()
+        raise ConnectionResetError
+
+
+def test_half_an_answer_is_503(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with main_plane(tmp_path, no_probes) as main, bare(main, lambda _body: Half()):
+            assert await main.call("POST", f"{PATH}/things", {}) == (503, "error trying to reach service: EOF\n")
+
+    run(scenario())
+
+
 def test_what_is_not_available_is_503_and_what_cannot_be_trusted_is_not_asked(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with main_plane(tmp_path) as main, bare(main, web.json_response) as other:

@@ -63,6 +63,14 @@ def test_peers_headers_are_believed_beside_others(tmp_path: Path) -> None:
     )
 
 
+def test_headers_that_other_proxies_let_through_are_not_believed_unasked(tmp_path: Path) -> None:
+    """A proxy that names users by a header of its own takes that out of what clients send, and no other."""
+    config = config_in(tmp_path)
+    config.front_proxy_headers = IdentityHeaders(username=("X-User",), group=("X-Group",))
+    with pytest.raises(ConfigError, match="X-Remote-User in --requestheader-username-headers"):
+        add_peer_proxy(config, PeerProxyOptions(enabled=True))
+
+
 def test_where_peers_are_listened_for_is_told_to_them(tmp_path: Path) -> None:
     config = config_in(tmp_path)
     add_peer_proxy(config, PeerProxyOptions(enabled=True, bind_address="[::1]:7443"))

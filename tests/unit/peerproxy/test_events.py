@@ -1,6 +1,6 @@
 import pytest
 
-from controlplane.peerproxy.events import WholeEvents
+from controlplane.peerproxy.events import MOST_BYTES, WholeEvents
 
 
 def framed(*events: bytes) -> bytes:
@@ -32,3 +32,11 @@ def test_however_a_stream_is_cut_all_of_it_comes_through(stream: bytes, size: in
 )
 def test_half_an_event_is_held_back(begun: bytes, whole: bytes, *, is_text: bool) -> None:
     assert WholeEvents(is_text=is_text).feed(begun) == whole
+
+
+@pytest.mark.parametrize("is_text", [True, False])
+def test_an_event_without_an_end_is_not_waited_for(*, is_text: bool) -> None:
+    events, piece = WholeEvents(is_text=is_text), b"\xff" * (MOST_BYTES // 4)
+    assert [events.feed(piece) for _ in range(4)] == [b""] * 4
+    with pytest.raises(ConnectionError, match="an event is over"):
+        events.feed(piece)

@@ -118,6 +118,11 @@ class CompleteAnswer(AiohttpResponse):
             first = head(response.status, response.content_type, headers, length=None, close=close)
             await _write_compressed(request, transport, first, _slices(body), self._compressor)
             return
+        if request.method == "HEAD" and isinstance(response, ReceivedResponse) and not (close or old):
+            received = _received(response)  # says how long the answer to a GET would be
+            if received is not None:
+                transport.write(received)
+                return
         first = head(response.status, response.content_type, headers, length=length, close=close, old=old)
         if request.method == "HEAD" or length == 0:
             transport.write(first)

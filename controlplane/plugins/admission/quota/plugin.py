@@ -33,7 +33,7 @@ from controlplane.storage.api import Entry as StoredEntry
 from controlplane.storage.api import Keep, Storage
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change
-from controlplane.storage.errors import KeyNotFound, StorageError
+from controlplane.storage.errors import KeyNotFound, StorageError, Unreadable
 
 __all__ = ["PLUGIN"]
 
@@ -81,8 +81,9 @@ class _Quotas:
         quotas.pop(name, None)
         if entry is not None:
             try:
+                entry.require_readable()
                 quotas[name] = loads(entry.data)
-            except MalformedJSON as error:
+            except (Unreadable, MalformedJSON) as error:
                 log.warning("a quota cannot be read, and bounds nothing", namespace=namespace, name=name, error=error)
         if not quotas:
             del self._by_namespace[namespace]

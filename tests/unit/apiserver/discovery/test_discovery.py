@@ -92,7 +92,8 @@ def test_without_a_core_group_there_is_no_api() -> None:
 def test_other_methods_are_405_and_other_types_406() -> None:
     async def scenario() -> None:
         async with running_plane(FEW) as plane:
-            assert (await plane.call("POST", "/apis")).status == 405
+            assert (await plane.call("POST", "/api")).status == 405
+            assert (await plane.call("POST", "/apis")).status == 200, "no route there says which methods it has"
             assert (await plane.call("GET", "/api/v1", headers={"Accept": "text/html"})).status == 406
 
     run(scenario())

@@ -48,6 +48,10 @@ def test_an_accept_header_gives_the_best_form_there_is(accept: str | None, expec
     assert negotiate(accept, OBJECT) == expected
 
 
+def test_where_no_route_asks_first_half_a_wildcard_is_enough() -> None:
+    assert negotiate("application/*", TEXT_OBJECT) == Answer(JSON)
+
+
 def test_a_form_without_conversions_passes_over_the_clauses_that_ask_for_one() -> None:
     assert negotiate(f"{TABLE},application/json", Form()) == Answer(JSON)
 
@@ -65,6 +69,7 @@ def test_a_form_without_conversions_passes_over_the_clauses_that_ask_for_one() -
             "application/vnd.kubernetes.protobuf",
             id="protobuf of a custom resource",
         ),
+        pytest.param("text/html", TEXT_OBJECT, "only the following media types are accepted", id="no route asks first"),
         pytest.param(
             "application/yaml, application/json", STREAM, "only the following media types are accepted", id="YAML first"
         ),

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
+
+import pytest
 
 from controlplane.aggregator.legacy_discovery import from_resource_list
 from controlplane.apimachinery.identity import GroupVersion
 from controlplane.apiserver.openapi.dialect import Dialect
 from controlplane.apiserver.openapi.fragments import Fragment
 from controlplane.apiserver.openapi.json_documents import JSONEncoder
+from controlplane.apiserver.openapi.proto import openapi_v2_pb2 as v2
+from controlplane.apiserver.openapi.proto import openapi_v3_pb2 as v3
+from controlplane.apiserver.openapi.protobuf_documents import ProtobufEncoder
 from controlplane.apiserver.openapi.remote_fragments import remote_fragments
 from controlplane.apiserver.openapi.remote_parts import part_of
 from controlplane.apiserver.openapi.steps import Steps
+from controlplane.apiserver.registry.remote import RemoteSwagger
 
 
 def finished(steps: Steps[Any]) -> Any:
@@ -83,3 +90,40 @@ def test_a_list_of_resources_in_the_aggregated_form() -> None:
             }
         ],
     }
+
+
+@pytest.mark.parametrize("dialect", [Dialect.V2, Dialect.V3])
+def test_in_protobuf_what_others_need_not_say_is_empty(dialect: Dialect) -> None:
+    in_body = {"schema": {"type": "string"}}
+    paths: dict[str, dict[str, Any]] = {
+        "/a": {"summary": "s", "x-a": 1, "get": {}},
+        "/b": {"get": {"responses": {"200": {**in_body, "content": {"text/plain": in_body}}}}},
+        "/c": {"get": {"parameters": [{"name": "p", "in": "query"}, {"name": "p", "in": "path", "required": True}]}},
+        "/d": {"post": {"requestBody": {"content": {"text/plain": {}}}, "parameters": [{"name": "b", "in": "body"}]}},
+    }
+    (made,) = finished(remote_fragments([RemoteSwagger("", paths, {})], [], ProtobufEncoder(dialect)))
+    assert list(made.paths) == list(paths)
+    paths_message = (v2 if dialect is Dialect.V2 else v3).Paths
+    assert [paths_message.FromString(made.paths[path]).path[0].name for path in paths] == list(paths)
+    assert b"string" in made.paths["/b"]
+
+
+ILL_FORMED: dict[str, tuple[Any, Any]] = {
+    "numbers": (5, 5),
+    "lists of numbers": ({"parameters": [5]}, {"properties": {"a": 5}}),
+    "texts": ({"responses": "all"}, {"minLength": "none"}),
+}
+
+
+@pytest.mark.parametrize("encoder", [ProtobufEncoder(Dialect.V2), ProtobufEncoder(Dialect.V3)], ids=["2", "3"])
+@pytest.mark.parametrize("what", ILL_FORMED)
+def test_what_is_ill_formed_is_left_out_and_nothing_else(
+    what: str, encoder: ProtobufEncoder, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    item, schema = ILL_FORMED[what]
+    theirs = RemoteSwagger("", {"/a": {"get": item}, "/b": {"get": {}}}, {"A": schema, "B": {"type": "object"}})
+    (made,) = finished(remote_fragments([theirs], [Fragment({}, {"A": b"ours"})], encoder))
+    assert list(made.paths) == ["/b"]
+    assert list(made.definitions) == ["B"]
+    assert len(caplog.records) == 2
