@@ -347,7 +347,11 @@ def test_types_in_the_expressions_of_a_policy_are_checked_and_the_outcome_is_app
             rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["events"]}
             spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "object.foo == 1"}]}
             policies = o.of(POLICIES, namespaced=False)
-            policy = {"apiVersion": str(POLICIES.gv), "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "p"}}
+            policy: Obj = {
+                "apiVersion": str(POLICIES.gv),
+                "kind": "ValidatingAdmissionPolicy",
+                "metadata": {"name": "p"},
+            }
             await policies.create({**policy, "spec": spec})
 
             async def checked() -> bool:
