@@ -156,7 +156,7 @@ _SPEC = record(
         "group": string("The group of the resource."),
         "names": _NAMES,
         "scope": string("Namespaced or Cluster.", go_type="v1.ResourceScope"),
-        "versions": array(_VERSION, "The versions of the resource."),
+        "versions": pointer(array(_VERSION, "The versions of the resource.")),
         "conversion": pointer(_CONVERSION),
         "preserveUnknownFields": boolean("Must be false; an old way to keep fields that the schema does not name."),
     },

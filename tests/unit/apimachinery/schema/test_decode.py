@@ -13,6 +13,7 @@ from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, Decoder, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.native import (
     always,
+    any_value,
     anything,
     array,
     binary,
@@ -45,6 +46,8 @@ SCHEMA = record(
         "sizes": mapping(array(integer(bits=64))),
         "blobs": array(binary()),
         "nested": mapping(mapping(string())),
+        "named": array(RULE, go_type="v1.Rules"),
+        "anything": array(any_value(go_type="v1.JSON")),
     },
     go_type="v1.Thing",
 )
@@ -76,6 +79,9 @@ def decoded(**fields: Any) -> Obj:
         ({"flags": 1}, "number into Go struct field Thing.flags of type map[string]bool"),
         ({"sizes": {"k": 1}}, "number into Go struct field Thing.sizes of type []int64"),
         ({"blobs": {}}, "object into Go struct field Thing.blobs of type [][]uint8"),
+        ({"byName": {"k.x[0]": {"verbs": 1}}}, "number into Go struct field Rule.byName.verbs of type []string"),
+        ({"named": 1}, "number into Go struct field Thing.named of type v1.Rules"),
+        ({"anything": 1}, "number into Go struct field Thing.anything of type []v1.JSON"),
         ({"nested": 1}, "number into Go struct field Thing.nested of type map[string]map[string]string"),
         ({"rules": ["x"]}, "string into Go struct field Thing.rules of type v1.Rule"),
         ({"binaryData": {"k": 1}}, "number into Go struct field Thing.binaryData of type []uint8"),
