@@ -18,6 +18,9 @@ from controlplane.apimachinery.schema.decode import DecodeError
 
 __all__ = ["StoredForms"]
 
+_NAME_FIELD = "metadata.name"
+"""What can be selected by name has one; bookkeeping that no API serves (peer records) need not."""
+
 _SCHEMA = attrgetter("schema")
 
 
@@ -28,10 +31,11 @@ def _itself(schema: Obj) -> Obj:
 class StoredForms:
     """Those of one collection: none, until a compiled-in resource is known whose objects it has."""
 
-    __slots__ = ("_by_version", "_kind", "_stored")
+    __slots__ = ("_by_version", "_kind", "_named", "_stored")
 
     def __init__(self) -> None:
         self._kind = self._stored = ""
+        self._named = True
         self._by_version: dict[str, AsDecoded] = {}
 
     def learn(self, resource: Resource) -> None:
@@ -39,6 +43,7 @@ class StoredForms:
         if not resource.native:
             return
         self._kind, self._stored = resource.kind, resource.storage_gvk.api_version
+        self._named = _NAME_FIELD in resource.field_labels
         forms = [(resource.gvk(version.name).api_version, partial(_SCHEMA, version)) for version in resource.versions]
         forms += [(api_version, partial(_itself, schema)) for api_version, schema in resource.other_forms.items()]
         for api_version, schema_of in forms:
@@ -48,7 +53,7 @@ class StoredForms:
     def as_decoded(self, obj: Obj, text: bytes) -> Obj:
         """See ``AsDecoded.of``. What is of a version that nobody knows is looked at as if it was of the one in which
         objects are stored now, since that is how it is served."""
-        if not obj["metadata"].get("name"):
+        if self._named and not obj["metadata"].get("name"):
             raise DecodeError("metadata.name is missing")
         if not self._by_version:
             return metadata_as_decoded(obj, text)
