@@ -188,6 +188,7 @@ DEFINITIONS = Resource(
         update_warnings=_update_warnings,
         held=_held,
         own_preconditions=True,
+        marks_first=True,
         begin_deletion=_begin_deletion,
         unconditional_update=False,
         reset_fields=("status",),

@@ -80,7 +80,7 @@ class _Mismatch(Exception):
             go_type,
             go_kind or go_type,
         )
-        self.struct, self.fields = "", list[str]()
+        self.struct, self.fields, self.converted = "", list[str](), ""
 
     def error(self, go_type: str = "") -> DecodeError:
         """What is told of it. ``go_type``: the type of the object, if the value is the object itself."""
@@ -89,7 +89,7 @@ class _Mismatch(Exception):
         where = f"{self.struct}.{'.'.join(reversed(self.fields))}"
         return DecodeError(
             f"json: cannot unmarshal {self.what} into Go struct field {where} of type {self.go_type}",
-            not_converted(self.value, self.go_type, self.go_kind),
+            self.converted or not_converted(self.value, self.go_type, self.go_kind),
         )
 
 
@@ -316,7 +316,11 @@ def _union(alternatives: Obj) -> _Decode:
             return None
         if name not in compiled:
             compiled[name] = _compile(alternatives[name])
-        return compiled[name](value, path, [])
+        try:
+            return compiled[name](value, path, [])
+        except _Mismatch as e:
+            e.converted = str(e.error())  # these decode themselves from text there, and know nothing of what is around
+            raise
 
     return decode
 

@@ -149,8 +149,9 @@ def test_a_deleted_definition_takes_its_instances_along(tmp_path: Path) -> None:
             held = foo("held")
             held["metadata"]["finalizers"] = ["example.com/mine"]
             await created(plane, FOOS, held)
-            status, body = await plane.call("DELETE", path)
+            status, body = await plane.call("DELETE", path, {"propagationPolicy": "Foreground"})
             assert (status, conditions(body)["Terminating"]) == (200, "True")
+            assert body["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
             status, body = await plane.call("POST", FOOS, foo("late"))
             assert (status, "create not allowed while custom resource definition" in body["message"]) == (403, True)
             await until(plane, FOOS, lambda _, body: [item["metadata"]["name"] for item in body["items"]] == ["held"])

@@ -26,6 +26,7 @@ from controlplane.apimachinery.schema.native import (
     record,
     string,
     time,
+    union,
 )
 
 RULE = record({"verbs": array(string()), "ports": array(integer())}, go_type="v1.Rule", required=("verbs",))
@@ -48,6 +49,7 @@ SCHEMA = record(
         "nested": mapping(mapping(string())),
         "named": array(RULE, go_type="v1.Rules"),
         "anything": array(any_value(go_type="v1.JSON")),
+        "either": union({"object": RULE, "array": array(RULE)}),
     },
     go_type="v1.Thing",
 )
@@ -109,6 +111,24 @@ def test_wrong_types(fields: Obj, message: str) -> None:
     with pytest.raises(DecodeError) as caught:
         DECODER.decode(fields)
     assert str(caught.value).removeprefix("json: cannot unmarshal ") == message
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"rules": [{"ports": 1}]}, "cannot restore slice from int64"),
+        ({"spec": {"phase": 1}}, "cannot convert int64 to v1.Phase"),
+        (
+            {"either": {"verbs": [1]}},
+            "json: cannot unmarshal number into Go struct field Rule.verbs of type string",
+        ),
+        ({"either": [3]}, "json: cannot unmarshal number into Go value of type v1.Rule"),
+    ],
+)
+def test_wrong_types_of_what_never_was_one_text(fields: Obj, message: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        DECODER.decode(fields)
+    assert caught.value.converted == message
 
 
 @pytest.mark.parametrize("value", [[], "text", 1])
