@@ -4,14 +4,18 @@
 names of their own besides. Names of what containers use (cpu, pods, storage) are valid in a quota, and nothing here
 uses any.
 
-Source: kubernetes ``pkg/quota/v1/generic`` and ``pkg/quota/v1/evaluator/core`` (``legacyObjectCountAliases``).
+Source: kubernetes ``pkg/quota/v1/generic`` and ``pkg/quota/v1/evaluator/core`` (``legacyObjectCountAliases``),
+``pkg/quota/v1/install`` (``ignoredResources``).
 """
 
 from __future__ import annotations
 
 from controlplane.apimachinery.identity import GroupResource
 
-__all__ = ["counted_resource", "quota_names"]
+__all__ = ["UNCOUNTED", "counted_resource", "quota_names"]
+
+UNCOUNTED = frozenset({GroupResource("", "events"), GroupResource("events.k8s.io", "events")})
+"""There are too many of them, and they go by themselves: neither counted nor limited."""
 
 _COUNT = "count/"
 _ALIASES = {
@@ -29,7 +33,8 @@ def counted_resource(name: str) -> GroupResource | None:
     if not name.startswith(_COUNT):
         return None
     plural, _, group = name.removeprefix(_COUNT).partition(".")
-    return GroupResource(group, plural)
+    resource = GroupResource(group, plural)
+    return None if resource in UNCOUNTED else resource
 
 
 def quota_names(resource: GroupResource) -> tuple[str, ...]:

@@ -100,6 +100,7 @@ class Strategy:
     ``own_preconditions``: the kind compares the preconditions of a deletion itself, and says in its own words that they
     do not hold.
     ``has_dependents``: objects may depend on it, so that a deletion may ask the garbage collector to wait or to orphan.
+    ``marks_first``: a deletion that finds the object held marks it alone, whatever it says of dependents.
     ``begin_deletion``: change the object when its deletion begins and it is held (a namespace turns Terminating).
     ``reset_fields``: dotted paths of what ``prepare_for_create`` and ``prepare_for_update`` reset, so that nobody can
     own it through this path (``status``, where there is a status subresource).
@@ -122,6 +123,7 @@ class Strategy:
     held: Callable[[Obj], bool] = _false
     own_preconditions: bool = False
     has_dependents: bool = True
+    marks_first: bool = False
     begin_deletion: Callable[[Obj], None] = _nothing
     reset_fields: tuple[str, ...] = ()
     record_user: Callable[[Obj, UserInfo], None] | None = None

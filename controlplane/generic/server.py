@@ -68,6 +68,7 @@ from controlplane.plugins.authorization.bootstrap.reconcile import make_policy_t
 from controlplane.plugins.calls.api import CallServices
 from controlplane.storage.api import Storage
 from controlplane.storage.cache.mirror import Mirror
+from controlplane.storage.liveness import Liveness
 
 __all__ = ["ControlPlane", "PreparedControlPlane", "RunningControlPlane", "StartError", "open_plane"]
 
@@ -292,8 +293,12 @@ class ControlPlane:
             clock=config.clock,
             aggregated=self.aggregator is not None,
         )
+        liveness = Liveness(parts.kv, config.clock)
         store = HealthCheck(
-            "etcd", lambda: parts.mirror.not_ready_reason or parts.kv.problem_nowait() or None, group="etcd"
+            "etcd",
+            lambda: parts.mirror.not_ready_reason or parts.kv.problem_nowait() or liveness.problem or None,
+            group="etcd",
+            ask=liveness.ask,
         )
         return Server(
             ServerConfig(

@@ -34,6 +34,9 @@ __all__ = ["ElectionTimes", "LeaderElector"]
 JITTER = 1.2
 """Candidates try every ``retry_seconds``, stretched at random by up to this many times itself."""
 
+GIVE_BACK_SECONDS = 2.0
+"""How long a leader that ends tries to give its lease back: a server that is gone must not keep it."""
+
 log = logs.get(__name__)
 
 
@@ -221,7 +224,7 @@ class LeaderElector:
     async def _release(self) -> None:
         """Give the lease back if it is still ours, so that another need not wait for it to expire; best effort."""
         try:
-            await within(self._clock, self._times.renew_deadline_seconds, self._give_back())
+            await within(self._clock, GIVE_BACK_SECONDS, self._give_back())
         except (APIError, ClientError, TimeoutError) as e:
             self._log.warning("lease not given back, it will expire", error=e)
 

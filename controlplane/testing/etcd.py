@@ -17,6 +17,7 @@ import contextlib
 import functools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -119,6 +120,19 @@ class EtcdProcess:
     async def kill(self) -> None:
         """kill -9, and wait for it. Does nothing if it does not run."""
         await asyncio.to_thread(self._end, kill=True)
+
+    def pause(self) -> None:
+        """Stop it from running (SIGSTOP): its connections stay, and nothing is answered. ``kill`` ends it even so."""
+        self._send(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on after ``pause``."""
+        self._send(signal.SIGCONT)
+
+    def _send(self, number: signal.Signals) -> None:
+        if self._process is None:
+            raise RuntimeError("etcd does not run")
+        self._process.send_signal(number)
 
     async def restart(self) -> None:
         """Stop and start."""

@@ -58,6 +58,39 @@ def ready(plane: Plane) -> bool:
     return plane.request("GET", "/readyz").status == 200
 
 
+@pytest.mark.parametrize("how", ["gone", "paused"])
+def test_a_server_whose_store_does_not_answer_ends_when_it_is_told_to(etcd: Any, tmp_path: Path, how: str) -> None:
+    """It says what it has left behind, each in a line."""
+    with sample_plane(tmp_path, store=f"etcd:{etcd.endpoint}") as plane:
+        until(lambda: plane.request("GET", "/apis/coordination.k8s.io/v1/leases").json()["items"])
+        if how == "gone":
+            asyncio.run(etcd.kill())
+        else:
+            etcd.pause()
+        begin = time.monotonic()
+        plane.process.terminate()
+        assert plane.process.wait(20) == 0
+        took = time.monotonic() - begin
+    log = (tmp_path / "log.txt").read_text()
+    assert took < 8, "2 s for what it has written, 2 s for the controllers' lease; the machine may be slow"
+    assert log.count("the identity lease is not removed, and runs out") == 1
+    assert "Traceback" not in log
+
+
+def test_readiness_tells_of_a_store_that_is_paused(etcd: Any, tmp_path: Path) -> None:
+    """Its connections stay open and its stream is silent, as it is when nothing happens."""
+    with sample_plane(tmp_path, store=f"etcd:{etcd.endpoint}", flags=NO_CONTROLLERS) as plane:
+        etcd.pause()
+        begin = time.monotonic()
+        until(lambda: not ready(plane))
+        assert time.monotonic() - begin < 8, "3 s; the machine may be slow"
+        for path in ("/livez", "/readyz/etcd-readiness", "/healthz/etcd"):
+            assert plane.request("GET", path).status == 500
+        assert "[-]etcd failed: reason withheld" in plane.request("GET", "/readyz?verbose").body.decode()
+        etcd.resume()
+        until(lambda: ready(plane))
+
+
 class Watcher(threading.Thread):
     """A client that watches as informers do: resumes at the last event, lists anew after 410 or a broken stream."""
 

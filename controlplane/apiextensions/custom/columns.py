@@ -86,7 +86,7 @@ def _shown(value: Any, type_name: str) -> Any:
         case "string":
             return _printed(value)
         case "integer":
-            return int(value) if is_number else None
+            return _as_integer(value) if is_number else None
         case "number":
             return _as_float(value) if is_number else None
         case "boolean":
@@ -94,6 +94,15 @@ def _shown(value: Any, type_name: str) -> Any:
         case "date":
             return value if isinstance(value, str) else None
     return None
+
+
+def _as_integer(value: float) -> int:
+    """What an integer of 64 bits makes of a number: one that it has no room for is its least."""
+    whole = int(value)
+    return whole if -_INTEGERS <= whole < _INTEGERS else -_INTEGERS
+
+
+_INTEGERS = 2**63
 
 
 def _as_float(value: float) -> float:

@@ -73,7 +73,10 @@ class Definition:
 
     @cached_property
     def is_served(self) -> bool:
-        """Whether its resource is there. Once established it stays, whatever becomes of its names."""
+        """Whether its resource is there. Once established it stays, whatever becomes of its names. One that has no
+        version to store objects in was stored by somebody else, and has no resource."""
+        if not any(version.get("storage") for version in self.spec["versions"]):
+            return False
         return self.is_true("NamesAccepted") or self.is_true("Established")
 
     @cached_property

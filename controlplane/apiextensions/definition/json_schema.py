@@ -49,7 +49,9 @@ _RULE = record(
         "rule": string("The condition, an expression in CEL in which self is the value that carries the rule."),
         "message": string("What is said when the rule fails."),
         "messageExpression": string("An expression in CEL that makes the message."),
-        "reason": pointer(string("The cause that is reported; FieldValueInvalid by default.")),
+        "reason": pointer(
+            string("The cause that is reported; FieldValueInvalid by default.", go_type="v1.FieldValueErrorReason")
+        ),
         "fieldPath": string("Where the failure is reported, relative to the value."),
         "optionalOldSelf": pointer(boolean("Whether the rule runs without an old value, too.")),
     },
@@ -61,7 +63,7 @@ _RULE = record(
 JSON_SCHEMA: Obj = record(
     {
         "id": string("Not supported."),
-        "$schema": string("Not supported."),
+        "$schema": string("Not supported.", go_type="v1.JSONSchemaURL"),
         "$ref": pointer(string("Not supported.")),
         "description": string("What the value is for."),
         "type": string("array, boolean, integer, number, object or string."),
@@ -79,7 +81,7 @@ JSON_SCHEMA: Obj = record(
         "minItems": _count("The fewest items a list may have."),
         "uniqueItems": boolean("Not supported."),
         "multipleOf": pointer(number("What numbers must be a multiple of.")),
-        "enum": array(any_value(), "The values allowed."),
+        "enum": array(any_value(go_type="v1.JSON"), "The values allowed."),
         "maxProperties": _count("The most fields an object may have."),
         "minProperties": _count("The fewest fields an object may have."),
         "required": array(string(), "The fields an object must have."),
@@ -91,9 +93,13 @@ JSON_SCHEMA: Obj = record(
         "properties": mapping(_schema(""), "The schemas of an object's fields."),
         "additionalProperties": _schema_or_boolean("The schema of all other fields of an object."),
         "patternProperties": mapping(_schema(""), "Not supported."),
-        "dependencies": mapping(union({"object": _schema(""), "array": array(string())}), "Not supported."),
+        "dependencies": mapping(
+            union({"object": _schema(""), "array": array(string())}),
+            "Not supported.",
+            go_type="v1.JSONSchemaDependencies",
+        ),
         "additionalItems": _schema_or_boolean("Not supported."),
-        "definitions": mapping(_schema(""), "Not supported."),
+        "definitions": mapping(_schema(""), "Not supported.", go_type="v1.JSONSchemaDefinitions"),
         "externalDocs": pointer(
             record(
                 {"description": string("What is found there."), "url": string("Where it is found.")},
@@ -111,7 +117,9 @@ JSON_SCHEMA: Obj = record(
         "x-kubernetes-list-map-keys": array(string(), "The fields that tell the items of a map list apart."),
         "x-kubernetes-list-type": pointer(string("atomic, set or map: how lists are merged.")),
         "x-kubernetes-map-type": pointer(string("granular or atomic: how objects are merged.")),
-        "x-kubernetes-validations": array(_RULE, "Rules in CEL that values must keep.", key=("rule",)),
+        "x-kubernetes-validations": array(
+            _RULE, "Rules in CEL that values must keep.", key=("rule",), go_type="v1.ValidationRules"
+        ),
     },
     "An OpenAPI v3 schema, in the form that custom resources use.",
     go_type="v1.JSONSchemaProps",

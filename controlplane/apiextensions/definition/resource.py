@@ -18,7 +18,7 @@ from controlplane.apiextensions.definition.storage_form import GROUP, SERVED, ST
 from controlplane.apiextensions.rules.loading import is_loaded, language_steps
 from controlplane.apimachinery import meta
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.resource import Column, Resource, ResourceVersion, Strategy, Subresource
+from controlplane.apimachinery.resource import Column, DeferredVersion, Resource, ResourceVersion, Strategy, Subresource
 from controlplane.apimachinery.schema.decode import definition_decoder, is_compiled
 from controlplane.apimachinery.validation.field import FieldError
 
@@ -147,6 +147,12 @@ def _created_at(obj: Obj) -> str:
     return meta.creation_timestamp(obj)
 
 
+def _stored_schema() -> Obj:
+    from controlplane.apiextensions.definition.stored_schema import STORED_SCHEMA  # for what others have stored alone
+
+    return STORED_SCHEMA
+
+
 DEFINITIONS = Resource(
     group=GROUP,
     plural="customresourcedefinitions",
@@ -169,7 +175,7 @@ DEFINITIONS = Resource(
                 ),
             ),
         ),
-        ResourceVersion(name=STORED, schema=DEFINITION_SCHEMA, served=False),
+        DeferredVersion(name=STORED, load_schema=_stored_schema, served=False),
     ),
     strategy=Strategy(
         default=_default,
@@ -182,6 +188,7 @@ DEFINITIONS = Resource(
         update_warnings=_update_warnings,
         held=_held,
         own_preconditions=True,
+        marks_first=True,
         begin_deletion=_begin_deletion,
         unconditional_update=False,
         reset_fields=("status",),

@@ -19,7 +19,7 @@ from controlplane.apimachinery.schema.native import (
     time,
 )
 
-__all__ = ["DEFINITION_SCHEMA"]
+__all__ = ["CLIENT_CONFIG", "DEFINITION_SCHEMA"]
 
 
 _NAMES = record(
@@ -107,6 +107,28 @@ _VERSION = record(
     required=("name", "served", "storage"),
 )
 
+CLIENT_CONFIG = record(
+    {
+        "url": pointer(string("Where the webhook is, outside the cluster.")),
+        "service": pointer(
+            record(
+                {
+                    "namespace": string("The service's namespace."),
+                    "name": string("The service's name."),
+                    "path": pointer(string("The path of the request.")),
+                    "port": pointer(integer("The service's port; 443 by default.")),
+                },
+                "Where the webhook is, as a service.",
+                go_type="v1.ServiceReference",
+                required=("namespace", "name"),
+            )
+        ),
+        "caBundle": binary("The certificates that the webhook's is verified by, in PEM."),
+    },
+    "How the webhook is reached.",
+    go_type="v1.WebhookClientConfig",
+)
+
 _CONVERSION = record(
     {
         "strategy": string(
@@ -115,29 +137,7 @@ _CONVERSION = record(
         "webhook": pointer(
             record(
                 {
-                    "clientConfig": pointer(
-                        record(
-                            {
-                                "url": pointer(string("Where the webhook is, outside the cluster.")),
-                                "service": pointer(
-                                    record(
-                                        {
-                                            "namespace": string("The service's namespace."),
-                                            "name": string("The service's name."),
-                                            "path": pointer(string("The path of the request.")),
-                                            "port": pointer(integer("The service's port; 443 by default.")),
-                                        },
-                                        "Where the webhook is, as a service.",
-                                        go_type="v1.ServiceReference",
-                                        required=("namespace", "name"),
-                                    )
-                                ),
-                                "caBundle": binary("The certificates that the webhook's is verified by, in PEM."),
-                            },
-                            "How the webhook is reached.",
-                            go_type="v1.WebhookClientConfig",
-                        )
-                    ),
+                    "clientConfig": pointer(CLIENT_CONFIG),
                     "conversionReviewVersions": array(string(), "The versions of ConversionReview it understands."),
                 },
                 "The webhook.",
@@ -156,7 +156,7 @@ _SPEC = record(
         "group": string("The group of the resource."),
         "names": _NAMES,
         "scope": string("Namespaced or Cluster.", go_type="v1.ResourceScope"),
-        "versions": array(_VERSION, "The versions of the resource."),
+        "versions": pointer(array(_VERSION, "The versions of the resource.")),
         "conversion": pointer(_CONVERSION),
         "preserveUnknownFields": boolean("Must be false; an old way to keep fields that the schema does not name."),
     },

@@ -48,6 +48,7 @@ def fold(spec: Obj) -> Obj:
                 folded[shared] = first
             for version in versions:
                 version.pop(name, None)
+    if spec.get("versions") is not None:
         folded["versions"] = versions
     conversion = spec.get("conversion")
     if conversion is not None:

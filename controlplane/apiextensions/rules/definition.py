@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import field
 
+from controlplane.apiextensions.definition.validation.in_go import rule_in_go
 from controlplane.apiextensions.rules.compiled import Rule, each_rule
 from controlplane.apiextensions.rules.presence import has_rules
 from controlplane.apimachinery.identity import Obj
@@ -117,9 +118,9 @@ def _rule_errors(rule: Rule, declared: Declared, place: _Place, at: str, total: 
         yield forbidden(f"{at}.rule", _over_budget("estimated rule cost", cost, EXPRESSION_LIMIT))
     total.observe(f"{at}.rule", cost)
     if rule.error:
-        yield invalid(f"{at}.rule", _as_upstream_prints(rule.given), rule.error)
+        yield invalid(f"{at}.rule", rule_in_go(rule.given), rule.error)
     if rule.message_error:
-        yield invalid(f"{at}.messageExpression", _as_upstream_prints(rule.given), rule.message_error)
+        yield invalid(f"{at}.messageExpression", rule_in_go(rule.given), rule.message_error)
     elif rule.message is not None:
         if rule.message_most > EXPRESSION_LIMIT:
             why = _over_budget("estimated messageExpression cost", rule.message_most, EXPRESSION_LIMIT)
@@ -132,18 +133,6 @@ def _rule_errors(rule: Rule, declared: Declared, place: _Place, at: str, total: 
     elif rule.given.get("optionalOldSelf") is not None:
         why = "may not be set if oldSelf is not used in rule"
         yield invalid(f"{at}.optionalOldSelf", rule.given["optionalOldSelf"], why)
-
-
-def _as_upstream_prints(given: Obj) -> Obj:
-    """A rule as upstream shows it in errors: the names of its fields in Go."""
-    return {
-        "Rule": given.get("rule") or "",
-        "Message": given.get("message") or "",
-        "MessageExpression": given.get("messageExpression") or "",
-        "Reason": given.get("reason"),
-        "FieldPath": given.get("fieldPath") or "",
-        "OptionalOldSelf": given.get("optionalOldSelf"),
-    }
 
 
 def _over_budget(what: str, cost: int, limit: int) -> str:

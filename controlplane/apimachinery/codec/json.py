@@ -16,7 +16,7 @@ import orjson
 from controlplane.apimachinery.codec.json_errors import syntax_error
 from controlplane.apimachinery.codec.json_text import well_formed
 
-__all__ = ["MAX_DEPTH", "MalformedJSON", "TooDeep", "dumps", "dumps_sorted", "loads", "loads_unbounded"]
+__all__ = ["MAX_DEPTH", "MalformedJSON", "TooDeep", "dumps", "dumps_sorted", "in_order", "loads", "loads_unbounded"]
 
 MAX_DEPTH = 254
 """Deepest nesting of arrays and objects that orjson writes; a scalar has depth 0, ``{}`` depth 1."""
@@ -52,6 +52,11 @@ def dumps_sorted(value: Any) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as e:
         return _dumps_long(value, orjson.OPT_SORT_KEYS, e)
+
+
+def in_order(value: Any) -> Any:
+    """A copy of a JSON value, the keys of its objects in order: how Go shows what it has no types for."""
+    return loads(dumps_sorted(value)) if isinstance(value, (dict, list)) else value
 
 
 def loads(text: bytes | str) -> Any:

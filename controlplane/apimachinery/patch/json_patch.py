@@ -17,6 +17,7 @@ from typing import Any
 from controlplane.apimachinery.codec.json import MAX_DEPTH, TooDeep, dumps, loads
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.errors import MalformedPatch, PatchNotApplicable, TooManyOperations
+from controlplane.apimachinery.validation.field import go_quoted
 
 __all__ = ["MAX_COPIED_BYTES", "MAX_OPERATIONS", "apply_json_patch"]
 
@@ -25,7 +26,9 @@ MAX_COPIED_BYTES = 3 * 1024 * 1024
 """How much JSON all copy operations of one patch may duplicate: a short patch must not grow an object without bound."""
 
 _INDEX = re.compile(r"[+-]?[0-9]{1,18}")
-_MISSING: Any = object()
+_DIGITS = re.compile(r"[+-]?[0-9]+")
+_NO_PATH = "operation missing path field"
+_NO_FROM = "operation, missing from field"
 _Container = dict[str, Any] | list[Any]
 
 
@@ -68,59 +71,85 @@ class _Patching:
     def apply(self, operation: Obj) -> None:
         match operation.get("op"):
             case "add":
-                self._add(_pointer(operation, "path"), operation.get("value"))
+                path = _pointer(operation, "path", "add operation failed to decode path")
+                self._add(path, operation.get("value"), f"error in add for path: '{path}'")
             case "remove":
-                self._remove(_pointer(operation, "path"))
+                self._remove(_pointer(operation, "path", "remove operation failed to decode path"))
             case "replace":
-                self._replace(_pointer(operation, "path"), operation.get("value"))
+                path = _pointer(operation, "path", f"replace operation failed to decode path: {_NO_PATH}")
+                self._replace(path, operation.get("value"))
             case "move":
-                source = _pointer(operation, "from")
-                value = self._get(source)
-                self._remove(source)
-                self._add(_pointer(operation, "path"), None if value is _MISSING else value)
+                self._move(operation)
             case "copy":
-                self._copy(_pointer(operation, "from"), _pointer(operation, "path"))
+                self._copy(operation)
             case "test":
-                self._test(_pointer(operation, "path"), operation.get("value"))
+                path = _pointer(operation, "path", f"test operation failed to decode path: {_NO_PATH}")
+                self._test(path, operation.get("value"))
             case op:
                 raise PatchNotApplicable(f"Unexpected kind: {op if isinstance(op, str) else 'unknown'}")
 
     # ---- operations
 
-    def _add(self, path: str, value: Any) -> None:
-        parent, key = self._parent_to_change(path, "add")
+    def _add(self, path: str, value: Any, doing: str, where: str = "") -> None:
+        """``doing``: what an error begins with that the place is wrong; ``where``: what one says that there is none."""
+        place = self._place(path, own=True)
+        if place is None:
+            raise _missing(where or f'add operation does not apply: doc is missing path: "{path}"')
+        parent, key = place
         if isinstance(parent, dict):
             parent[key] = value
         elif key == "-":
             parent.append(value)
         else:
-            parent.insert(_index(key, len(parent) + 1), value)
+            if not _INDEX.fullmatch(key):
+                doing = f"{doing}: value was not a proper array index: '{key}'"
+            parent.insert(_index(key, len(parent) + 1, doing), value)
 
     def _remove(self, path: str) -> None:
-        parent, key = self._parent_to_change(path, "remove")
-        if isinstance(parent, list):
-            del parent[_index(key, len(parent))]
-        elif key in parent:
-            del parent[key]
-        else:
-            raise PatchNotApplicable(f"Unable to remove nonexistent key: {key}: missing value")
+        place = self._place(path, own=True)
+        if place is None:
+            raise _missing(f'remove operation does not apply: doc is missing path: "{path}"')
+        _take(*place, f"error in remove for path: '{path}'")
 
     def _replace(self, path: str, value: Any) -> None:
         if path == "":
             if not isinstance(value, (dict, list)):
-                raise PatchNotApplicable("replace operation value must be object or array")
+                raise PatchNotApplicable("replace operation value must be object or array: %!w(<nil>)")
             self.root = value
             return
-        parent, key = self._parent_to_change(path, "replace")
+        place = self._place(path, own=True)
+        if place is None:
+            raise _missing(f"replace operation does not apply: doc is missing path: {path}")
+        parent, key = place
         if isinstance(parent, dict):
             parent[key] = value
-        else:
-            parent[_index(key, len(parent))] = value
-
-    def _copy(self, source: str, path: str) -> None:
-        value = self._get(source)
+            return
         try:
-            encoded = dumps(None if value is _MISSING else value)
+            index = _index(key, len(parent), "")
+        except PatchNotApplicable:
+            raise _missing(f"replace operation does not apply: doc is missing key: {path}") from None
+        parent[index] = value
+
+    def _move(self, operation: Obj) -> None:
+        source = _pointer(operation, "from", f"move operation failed to decode from: {_NO_FROM}")
+        place = self._place(source, own=True)
+        if place is None:
+            raise _missing(f"move operation does not apply: doc is missing from path: {source}")
+        parent, key = place
+        value = _take(parent, key, f"error in move for path: '{key}'")
+        path = _pointer(operation, "path", f"move operation failed to decode path: {_NO_PATH}")
+        where = f"move operation does not apply: doc is missing destination path: {path}"
+        self._add(path, value, f"error in move for path: '{path}'", where)
+
+    def _copy(self, operation: Obj) -> None:
+        source = _pointer(operation, "from", f"copy operation failed to decode from: {_NO_FROM}")
+        place = self._place(source)
+        if place is None:
+            raise _missing(f"copy operation does not apply: doc is missing from path: {source}")
+        value = _value(*place, f"error in copy for from: '{source}'")
+        path = _pointer(operation, "path", "copy operation failed to decode path")
+        try:
+            encoded = dumps(value)
         except TooDeep as e:
             raise PatchNotApplicable(str(e)) from None
         self._copied_bytes += len(encoded)
@@ -129,43 +158,44 @@ class _Patching:
                 "Unable to complete the copy, the accumulated size increase of copy is "
                 f"{self._copied_bytes}, exceeding the limit {MAX_COPIED_BYTES}"
             )
-        self._add(path, loads(encoded))
+        where = f"copy operation does not apply: doc is missing destination path: {path}"
+        self._add(path, loads(encoded), "error while adding value during copy", where)
 
     def _test(self, path: str, expected: Any) -> None:
-        found = self.root if path == "" else self._get(path)
-        if found is _MISSING:
-            found = None
+        found = self.root
+        if path:
+            place = self._place(path)
+            if place is None:
+                raise _missing(f"test operation does not apply: is missing path: {path}")
+            found = _value(*place, f"error in test for path: '{path}'")
         if not _equal(found, expected):
             raise PatchNotApplicable(f"testing value {path} failed: test failed")
 
     # ---- finding places
 
-    def _get(self, path: str) -> Any:
-        """The value at a path; _MISSING for a key that its object lacks."""
+    def _place(self, path: str, *, own: bool = False) -> tuple[_Container, str] | None:
+        """The container that holds a path's last part, and that part; None if the way there is cut. ``own``: it is to
+        be changed, so it and everything above are made our own."""
         parts = _parts(path)
-        value = self.root
+        if parts is None:
+            return None
+        if own:
+            self.root = self._made_own(self.root)
+        container = self.root
         for part in parts[:-1]:
-            value = _child(value, part)
-            if not isinstance(value, (dict, list)):
-                raise _no_path(path)
-        if isinstance(value, list):
-            return value[_index(parts[-1], len(value))]
-        return value.get(parts[-1], _MISSING)
-
-    def _parent_to_change(self, path: str, op: str) -> tuple[_Container, str]:
-        """The container that holds a path's last part, with everything above it our own; and that part."""
-        parts = _parts(path)
-        container = self.root = self._made_own(self.root)
-        for part in parts[:-1]:
-            child = _child(container, part)
+            key: Any = part
+            if isinstance(container, list):
+                if not _INDEX.fullmatch(part) or not -len(container) <= int(part) < len(container):
+                    return None
+                key = int(part)
+            elif part not in container:
+                return None
+            child = container[key]
             if not isinstance(child, (dict, list)):
-                raise _no_path(path, op)
-            own = self._made_own(child)
-            if isinstance(container, dict):
-                container[part] = own
-            else:
-                container[_index(part, len(container))] = own
-            container = own
+                return None
+            if own:
+                child = container[key] = self._made_own(child)
+            container = child
         return container, parts[-1]
 
     def _made_own(self, container: _Container) -> _Container:
@@ -176,41 +206,52 @@ class _Patching:
         return own
 
 
-def _pointer(operation: Obj, field: str) -> str:
+def _pointer(operation: Obj, field: str, problem: str) -> str:
     pointer = operation.get(field)
     if not isinstance(pointer, str):
-        raise PatchNotApplicable(f"operation missing {field} field: missing value")
+        raise _missing(problem)
     return pointer
 
 
-def _no_path(path: str, op: str = "") -> PatchNotApplicable:
-    subject = f"{op} operation does not apply: doc" if op else "doc"
-    return PatchNotApplicable(f'{subject} is missing path: "{path}": missing value')
+def _missing(problem: str) -> PatchNotApplicable:
+    return PatchNotApplicable(f"{problem}: missing value")
 
 
-def _parts(path: str) -> list[str]:
-    """The parts of a JSON pointer (RFC 6901), unescaped. What stands before the first slash is ignored."""
+def _parts(path: str) -> list[str] | None:
+    """The parts of a JSON pointer (RFC 6901), unescaped; None if it has none. What stands before the first slash is
+    ignored."""
     parts = path.split("/")
     if not 2 <= len(parts) <= MAX_DEPTH + 1:  # nothing that can be stored is deeper
-        raise _no_path(path)
+        return None
     if "~" in path:
         parts = [part.replace("~1", "/").replace("~0", "~") for part in parts]
     return parts[1:]
 
 
-def _child(container: _Container, part: str) -> Any:
+def _value(container: _Container, key: str, doing: str) -> Any:
+    """What a container holds; None for a key that an object lacks."""
     if isinstance(container, dict):
-        return container.get(part)
-    return container[_index(part, len(container))]
+        return container.get(key)
+    return container[_index(key, len(container), doing)]
 
 
-def _index(key: str, length: int) -> int:
-    """A list index below ``length``; negative ones count from the end."""
+def _take(container: _Container, key: str, doing: str) -> Any:
+    """Take out of a container what it holds."""
+    if isinstance(container, list):
+        return container.pop(_index(key, len(container), doing))
+    if key not in container:
+        raise _missing(f"{doing}: Unable to remove nonexistent key: {key}")
+    return container.pop(key)
+
+
+def _index(key: str, length: int, doing: str) -> int:
+    """A list index below ``length``; negative ones count from the end. ``doing``: what an error begins with."""
     if not _INDEX.fullmatch(key):
-        raise PatchNotApplicable(f"value was not a proper array index: '{key}'")
+        why = "value out of range" if _DIGITS.fullmatch(key) else "invalid syntax"
+        raise PatchNotApplicable(f"{doing}: strconv.Atoi: parsing {go_quoted(key)}: {why}")
     index = int(key)
     if not -length <= index < length:
-        raise PatchNotApplicable(f"Unable to access invalid index: {index}: invalid index referenced")
+        raise PatchNotApplicable(f"{doing}: Unable to access invalid index: {index}: invalid index referenced")
     return index + length if index < 0 else index
 
 

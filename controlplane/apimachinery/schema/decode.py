@@ -28,6 +28,7 @@ __all__ = [
     "Decoder",
     "ObjectDecoder",
     "SpelledFloat",
+    "always_there",
     "cannot_be_handled",
     "decode_metadata",
     "definition_decoder",
@@ -68,7 +69,8 @@ class SpelledFloat(float):
 
 
 class _Mismatch(Exception):
-    """A value of the wrong type, before it is known which field it stands in."""
+    """A value of the wrong type, on its way up to the object: it is told which fields it stands in, innermost first.
+    The decoder's messages name fields only, neither indices of lists nor keys of maps."""
 
     def __init__(self, value: Any, go_type: str, go_kind: str = "", *, shown: str = "") -> None:
         super().__init__(go_type)
@@ -77,6 +79,17 @@ class _Mismatch(Exception):
             shown or _json_type(value),
             go_type,
             go_kind or go_type,
+        )
+        self.struct, self.fields, self.converted = "", list[str](), ""
+
+    def error(self, go_type: str = "") -> DecodeError:
+        """What is told of it. ``go_type``: the type of the object, if the value is the object itself."""
+        if not self.fields:
+            return DecodeError(f"json: cannot unmarshal {self.what} into Go value of type {go_type or self.go_type}")
+        where = f"{self.struct}.{'.'.join(reversed(self.fields))}"
+        return DecodeError(
+            f"json: cannot unmarshal {self.what} into Go struct field {where} of type {self.go_type}",
+            self.converted or not_converted(self.value, self.go_type, self.go_kind),
         )
 
 
@@ -131,7 +144,7 @@ class Decoder:
         try:
             self._decode(obj, "", unknown)
         except _Mismatch as e:
-            raise DecodeError(f"json: cannot unmarshal {e.what} into Go value of type v1.{self.kind}") from None
+            raise e.error(f"v1.{self.kind}") from None
         if not unknown:
             return unknown
         return [f'unknown field "{path}"' for path in list(dict.fromkeys(unknown))[:MAX_REPORTED]]
@@ -154,7 +167,7 @@ def decode_metadata(obj: Obj) -> list[str]:
     try:
         _metadata()(value, "", unknown)
     except _Mismatch as e:
-        raise DecodeError(f"json: cannot unmarshal {e.what} into Go value of type {e.go_type}") from None
+        raise e.error() from None
     return list(dict.fromkeys(unknown))[:MAX_REPORTED]
 
 
@@ -303,7 +316,11 @@ def _union(alternatives: Obj) -> _Decode:
             return None
         if name not in compiled:
             compiled[name] = _compile(alternatives[name])
-        return compiled[name](value, path, [])
+        try:
+            return compiled[name](value, path, [])
+        except _Mismatch as e:
+            e.converted = str(e.error())  # these decode themselves from text there, and know nothing of what is around
+            raise
 
     return decode
 
@@ -346,11 +363,11 @@ def _anything(value: Any, _path: str, _unknown: list[str]) -> Any:
 
 def _array(schema: Obj) -> _Decode:
     items = schema["items"]
-    item_type, decode_item, zero = _go_type(items), _compile(items), _zero(items)
+    go_type, decode_item, zero = _go_type(schema), _compile(items), _zero(items)
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if type(value) is not list:
-            raise _Mismatch(value, f"[]{item_type}", "slice")
+            raise _Mismatch(value, go_type, "slice")
         prefix = path[:-1]
         for i, item in enumerate(value):
             value[i] = zero() if item is None else decode_item(item, f"{prefix}[{i}].", unknown)
@@ -364,12 +381,12 @@ _TEXT = frozenset({str})
 
 def _mapping(schema: Obj) -> _Decode:
     values = schema["additionalProperties"]
-    value_type, decode_value, zero = _go_type(values), _compile(values), _zero(values)
+    go_type, decode_value, zero = _go_type(schema), _compile(values), _zero(values)
     texts = _is_text(values)
 
     def decode(value: Any, path: str, unknown: list[str]) -> Any:
         if type(value) is not dict:
-            raise _Mismatch(value, f"map[string]{value_type}", "map")
+            raise _Mismatch(value, go_type, "map")
         if texts and _TEXT.issuperset(map(type, value.values())):
             return value
         for key, item in value.items():
@@ -383,15 +400,11 @@ def _record(schema: Obj) -> _Decode:
     properties: dict[str, Obj] = schema["properties"]
     go_type = schema.get(GO_TYPE, "")
     struct = go_type.rpartition(".")[2]
-    required = {name for name, field in properties.items() if field.get(ALWAYS)}.union(schema.get("required", ()))
-    # what exists without being given: required fields, and objects and times that are no pointers
     always = {
-        name: _null if field.get(POINTER) else _zero(field)
-        for name, field in properties.items()
-        if name in required or (_is_struct(field) and not field.get(POINTER))
+        name: _null if can_be_null else _zero(properties[name]) for name, can_be_null in always_there(schema).items()
     }
-    # an empty list or map is none at all, as it is after upstream has stored it
-    kept = {name for name, field in properties.items() if not _is_list_or_map(field)}
+    # an empty list or map is none at all, as it is after upstream has stored it; unless it is shown in errors before
+    kept = {name for name, field in properties.items() if field.get(POINTER) or not _is_list_or_map(field)}
     kept &= {name for name, field in properties.items() if field.get(POINTER) or name in always}
     fields = {name: (_compile(field), _is_container(field), name in kept) for name, field in properties.items()}
     texts = frozenset(name for name, field in properties.items() if _is_text(field))
@@ -419,11 +432,9 @@ def _record(schema: Obj) -> _Decode:
                     dropped = []
                 dropped.append(key)
         except _Mismatch as e:
-            field_name = f"{struct}.{_go_path(path + key)}"
-            raise DecodeError(
-                f"json: cannot unmarshal {e.what} into Go struct field {field_name} of type {e.go_type}",
-                not_converted(e.value, e.go_type, e.go_kind),
-            ) from None
+            e.struct = e.struct or struct
+            e.fields.append(key)
+            raise
         if dropped:
             for key in dropped:
                 del value[key]
@@ -433,6 +444,18 @@ def _record(schema: Obj) -> _Decode:
         return value
 
     return decode
+
+
+def always_there(schema: Obj) -> dict[str, bool]:
+    """The fields of a record that exist without being given, and whether they are null then: required ones, and objects
+    and times that are no pointers."""
+    properties: dict[str, Obj] = schema["properties"]
+    required = {name for name, field in properties.items() if field.get(ALWAYS)}.union(schema.get("required", ()))
+    return {
+        name: bool(field.get(POINTER)) or ("properties" not in field and _zero(field) is _null)
+        for name, field in properties.items()
+        if name in required or (_is_struct(field) and not field.get(POINTER))
+    }
 
 
 def _is_text(schema: Obj) -> bool:
@@ -452,11 +475,6 @@ def _is_list_or_map(schema: Obj) -> bool:
 
 def _is_struct(schema: Obj) -> bool:
     return "properties" in schema or schema.get("format") == "date-time"
-
-
-def _go_path(path: str) -> str:
-    """A path without the indices of lists: the decoder's messages name fields only."""
-    return "".join(part.partition("]")[2] if i else part for i, part in enumerate(path.split("[")))
 
 
 def _go_type(schema: Obj) -> str:

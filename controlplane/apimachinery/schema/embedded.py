@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controlplane.apimachinery.codec.json import in_order
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, decode_metadata
 from controlplane.apimachinery.schema.nodes import Node
@@ -46,12 +47,12 @@ def coerce_embedded(value: Any, node: Node | None, path: str, unknown: list[str]
 def _coerce(value: Obj, path: str, unknown: list[str]) -> FieldError | None:
     for key in ("apiVersion", "kind"):
         if key in value and type(value[key]) is not str:
-            return invalid(f"{path}.{key}", value[key], "must be a string")
+            return invalid(f"{path}.{key}", in_order(value[key]), "must be a string")
     if "metadata" in value:
         try:
             dropped = decode_metadata(value)
         except DecodeError as error:
-            return invalid(f"{path}.metadata", value["metadata"], str(error))
+            return invalid(f"{path}.metadata", in_order(value["metadata"]), str(error))
         unknown.extend(f"{path}.metadata.{name}" for name in dropped)
     return None
 
@@ -95,7 +96,7 @@ def embedded_object_errors(value: Obj, path: str) -> list[FieldError]:
         if key not in value:
             continue
         if type(given) is not str:
-            errors.append(invalid(at, given, "must be a string"))
+            errors.append(invalid(at, in_order(given), "must be a string"))
         elif not given:
             errors.append(invalid(at, given, "must not be empty"))
         elif key == "apiVersion":
@@ -116,7 +117,7 @@ def _metadata_errors(value: Obj, path: str) -> list[FieldError]:
     try:
         decode_metadata(copy)
     except DecodeError as error:
-        return [invalid(path, value["metadata"], str(error))]
+        return [invalid(path, in_order(value["metadata"]), str(error))]
     meta = copy["metadata"] or {}
     named = meta if meta.get("name") else {**meta, "name": "fakename"}
     return validate_object_meta(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from controlplane.apimachinery.codec.json import dumps_sorted, loads
+from controlplane.apimachinery.codec.json import in_order
 from controlplane.apimachinery.schema.correlation import ABSENT, old_field, old_item, unchanged
 from controlplane.apimachinery.schema.formats import FORMATS, effective_format
 from controlplane.apimachinery.schema.nodes import Node
@@ -348,9 +348,7 @@ def _of_all(text: str) -> Problem:
 
 def _shown(value: Any) -> Any:
     """A value as it is told: the keys of objects in order, nothing for null."""
-    if value is None:
-        return ""
-    return loads(dumps_sorted(value)) if isinstance(value, (dict, list)) else value
+    return "" if value is None else in_order(value)
 
 
 def _listed(allowed: Any) -> str:

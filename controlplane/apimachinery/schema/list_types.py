@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from controlplane.apimachinery.codec.json import dumps_sorted, loads
+from controlplane.apimachinery.codec.json import dumps_sorted, in_order
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.nodes import Node
 from controlplane.apimachinery.validation.field import ENOUGH_ERRORS, FieldError, duplicate, invalid
@@ -43,7 +43,7 @@ def repeated_items(value: list[Any], schema: Obj, path: str) -> list[FieldError]
     match schema.get("x-kubernetes-list-type"):
         case "set":
             places = _repeated(value)[:ENOUGH_ERRORS]
-            return [duplicate(f"{path}[{i}]", loads(dumps_sorted(value[i]))) for i in places]
+            return [duplicate(f"{path}[{i}]", in_order(value[i])) for i in places]
         case "map":
             for i, item in enumerate(value):
                 if item is not None and type(item) is not dict:
@@ -52,7 +52,7 @@ def repeated_items(value: list[Any], schema: Obj, path: str) -> list[FieldError]
                 return []
             names: Sequence[str] = schema.get("x-kubernetes-list-map-keys") or ()
             keys = [{name: item[name] for name in names if name in item} if item else {} for item in value]
-            return [duplicate(f"{path}[{i}]", loads(dumps_sorted(keys[i]))) for i in _repeated(keys)[:ENOUGH_ERRORS]]
+            return [duplicate(f"{path}[{i}]", in_order(keys[i])) for i in _repeated(keys)[:ENOUGH_ERRORS]]
     return []
 
 

@@ -60,6 +60,10 @@ def _described(schema: Obj, description: str) -> Obj:
     return {"description": description, **schema} if description else schema
 
 
+def _named(schema: Obj, description: str, go_type: str) -> Obj:
+    return _described({**schema, GO_TYPE: go_type} if go_type else schema, description)
+
+
 def string(description: str = "", *, go_type: str = "string") -> Obj:
     schema: Obj = {"type": "string"}
     if go_type != "string":
@@ -79,9 +83,9 @@ def number(description: str = "") -> Obj:
     return _described({"type": "number", "format": "double"}, description)
 
 
-def any_value(description: str = "") -> Obj:
-    """Any JSON value but null, kept as it is."""
-    return _described({UNION: {}, "x-kubernetes-preserve-unknown-fields": True}, description)
+def any_value(description: str = "", *, go_type: str = "") -> Obj:
+    """Any JSON value but null, kept as it is. ``go_type``: what it is in errors about a list of them."""
+    return _named({UNION: {}, "x-kubernetes-preserve-unknown-fields": True}, description, go_type)
 
 
 def recursive(definition: Callable[[], Obj], description: str = "") -> Obj:
@@ -124,10 +128,17 @@ def quantity(description: str = "") -> Obj:
 
 
 def array(
-    items: Obj, description: str = "", *, key: Sequence[str] = (), unique: bool = False, merge_key: str = ""
+    items: Obj,
+    description: str = "",
+    *,
+    key: Sequence[str] = (),
+    unique: bool = False,
+    merge_key: str = "",
+    go_type: str = "",
 ) -> Obj:
     """A list. ``key``: the fields that tell its items apart (a map list); ``unique``: a set; else replaced whole.
-    ``merge_key``: the one that tells them apart in a strategic merge patch; without it such a patch replaces it."""
+    ``merge_key``: the one that tells them apart in a strategic merge patch; without it such a patch replaces it.
+    ``go_type``: the name of the list's type, if it has one of its own."""
     schema: Obj = {"type": "array", "items": items}
     if key:
         schema |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(key)}
@@ -135,11 +146,12 @@ def array(
         schema["x-kubernetes-list-type"] = "set" if unique else "atomic"
     if merge_key:
         schema |= {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": merge_key}
-    return _described(schema, description)
+    return _named(schema, description, go_type)
 
 
-def mapping(values: Obj, description: str = "") -> Obj:
-    return _described({"type": "object", "additionalProperties": values}, description)
+def mapping(values: Obj, description: str = "", *, go_type: str = "") -> Obj:
+    """``go_type``: the name of the map's type, if it has one of its own."""
+    return _named({"type": "object", "additionalProperties": values}, description, go_type)
 
 
 def record(

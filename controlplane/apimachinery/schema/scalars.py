@@ -10,15 +10,22 @@ import binascii
 import re
 from datetime import UTC, datetime, timedelta
 
-__all__ = ["normalize_base64", "normalize_micro_time", "normalize_time"]
+__all__ = [
+    "CANONICAL_MICRO_TIME",
+    "CANONICAL_TIME",
+    "is_canonical_base64",
+    "normalize_base64",
+    "normalize_micro_time",
+    "normalize_time",
+]
 
 _SURELY = (
     r"[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
     r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 )
 """A date and time of day that there surely is; the 29th of February takes the long way."""
-_CANONICAL_TIME = re.compile(_SURELY + "Z")
-_CANONICAL_MICRO_TIME = re.compile(_SURELY + r"\.[0-9]{6}Z")
+CANONICAL_TIME = re.compile(_SURELY + "Z")
+CANONICAL_MICRO_TIME = re.compile(_SURELY + r"\.[0-9]{6}Z")
 """Times that are in canonical form: nothing to do."""
 _TIME_LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
@@ -41,20 +48,29 @@ _MICROSECONDS = re.compile(r"\.[0-9]{6}")
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 
 
+def is_canonical_base64(text: str) -> bool:
+    """Whether a text surely is what ``normalize_base64`` returns."""
+    try:
+        binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        return False
+    return True
+
+
 def normalize_time(text: str) -> str:
     """An RFC 3339 time in UTC and whole seconds.
 
     Raises:
         ValueError: it is none; the message is Go's.
     """
-    if _CANONICAL_TIME.fullmatch(text):
+    if CANONICAL_TIME.fullmatch(text):
         return text
     return _parse(text, _TIME_LAYOUT).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
 
 
 def normalize_micro_time(text: str) -> str:
     """An RFC 3339 time in UTC with exactly six digits of a second. Raises as ``normalize_time``."""
-    if _CANONICAL_MICRO_TIME.fullmatch(text):
+    if CANONICAL_MICRO_TIME.fullmatch(text):
         return text
     return _parse(text, _MICRO_LAYOUT).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol
 
-from controlplane.apimachinery.codec.json import dumps, loads
+from controlplane.apimachinery.codec.json import dumps, in_order, loads
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.schema.check import checker
 from controlplane.apimachinery.schema.embedded import coerce_embedded, embedded_errors, root_errors
@@ -109,11 +109,11 @@ def _check(schema: Obj, default: Any, path: str, place: _Place, *, is_root: bool
         if faults:
             texts = list(dict.fromkeys(str(one) for one in faults))
             told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-            yield invalid(path, default, f"must result in valid metadata: {told}")
+            yield invalid(path, in_order(default), f"must result in valid metadata: {told}")
             return
     else:
         if place.pruned and prune(copy, node):
-            yield invalid(path, default, "must not have unknown fields")
+            yield invalid(path, in_order(default), "must not have unknown fields")
         copy = loads(dumps(default))
         fault = coerce_embedded(copy, node, path, [])
         if fault is not None:

@@ -16,6 +16,7 @@ __all__ = [
     "ENOUGH_ERRORS",
     "OMITTED",
     "FieldError",
+    "InJSON",
     "duplicate",
     "forbidden",
     "go_json",
@@ -53,6 +54,12 @@ OMITTED = object()
 _WITHOUT_VALUE = frozenset({"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError"})
 
 
+class InJSON(str):
+    """Text that is shown as JSON writes it, not as Go quotes it: upstream has it behind a pointer."""
+
+    __slots__ = ()
+
+
 class FieldError(NamedTuple):
     """One problem: ``reason`` is the wire's cause reason, ``field`` its path, ``value`` what was given."""
 
@@ -81,7 +88,7 @@ def _quoted(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return go_quoted(value)
+        return go_json(str(value)) if isinstance(value, InJSON) else go_quoted(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):

@@ -70,9 +70,9 @@ def _is_object(name: str) -> bool:
     return name == _ROOT or name.startswith(f"{_ROOT}.")
 
 
-def misplaced(value: Value, path: str = _ROOT) -> list[str]:
-    """Which objects stand elsewhere than their types say."""
-    return list(_misplaced(value, path))
+def misplaced(value: ObjectValue) -> list[str]:
+    """Which objects in one stand elsewhere than their types say, if it stands where its own does."""
+    return list(_misplaced(value, value.cel_type.name))
 
 
 def _misplaced(value: Value, path: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from controlplane.apimachinery.server_identity import (
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.validation.metadata import validate_labels
 from controlplane.apiserver.identity.config import ServerIdentity
-from controlplane.apiserver.identity.upkeep import Upkeep
+from controlplane.apiserver.identity.upkeep import REMOVE_SECONDS, Upkeep
 from controlplane.base import logs
 from controlplane.base.clock import Clock, rfc3339_micro
 from controlplane.base.live import LiveMapping
@@ -74,7 +74,7 @@ class IdentityLease:
     async def run(self) -> None:
         """Remove what an earlier process has left, then keep the lease until ``stop``."""
         try:
-            await self._delete()
+            await within(self._clock, DELETE_SECONDS, self._delete())
         except (APIError, ClientError, TimeoutError) as error:
             log.warning("cannot remove the lease of an earlier process", lease=str(self._key), error=error)
         await self._upkeep.run()
@@ -84,17 +84,16 @@ class IdentityLease:
         await self._upkeep.written.wait()
 
     async def stop(self) -> None:
-        """Renew no more, and remove the lease.
-
-        Raises:
-            APIError, ClientError, TimeoutError: it is still there.
-        """
-        await self._upkeep.stop(seconds=DELETE_SECONDS)
-        await self._delete()
+        """Renew no more, and remove the lease; if that cannot be done in ``REMOVE_SECONDS``, it runs out by itself."""
+        await self._upkeep.stop()
+        try:
+            await within(self._clock, REMOVE_SECONDS, self._delete())
+        except (APIError, ClientError, TimeoutError) as error:
+            log.warning("the identity lease is not removed, and runs out", lease=str(self._key), error=error)
 
     async def _delete(self) -> None:
         try:
-            await within(self._clock, DELETE_SECONDS, self._leases.delete(self._key))
+            await self._leases.delete(self._key)
         except APIError as error:
             if error.reason != "NotFound":
                 raise

@@ -15,13 +15,13 @@ from typing import NamedTuple
 from controlplane.apimachinery.identity import Key, Obj
 from controlplane.apimachinery.resource import Resource, ResourceVersion
 from controlplane.apiserver.identity.config import ServerIdentity
-from controlplane.apiserver.identity.upkeep import Upkeep
+from controlplane.apiserver.identity.upkeep import REMOVE_SECONDS, Upkeep
 from controlplane.base import logs
 from controlplane.base.clock import Clock
 from controlplane.base.live import LiveMapping
 from controlplane.base.waiting import within
 from controlplane.storage.api import Entry, Storage
-from controlplane.storage.errors import KeyNotFound
+from controlplane.storage.errors import KeyNotFound, StorageError
 
 __all__ = ["HOLDER_ANNOTATION", "PEER_RECORDS", "PeerRecord", "PeerRecordKeeper", "read_record"]
 
@@ -46,9 +46,10 @@ PEER_RECORDS = Resource(
     key_prefix="peerserverleases",
     storage_version=VERSION,
     versions=(ResourceVersion(name=VERSION, schema={"type": "object"}),),
+    field_labels=(),
     volatile=True,
 )
-"""How records are stored; it is in no table, so nobody is served them."""
+"""How records are stored; it is in no table, so nobody is served them, and they have no names."""
 
 log = logs.get(__name__)
 
@@ -107,16 +108,14 @@ class PeerRecordKeeper:
         await self._upkeep.written.wait()
 
     async def stop(self) -> None:
-        """Refresh no more, and remove the record.
-
-        Raises:
-            StorageError, TimeoutError: it is there until it runs out.
-        """
-        await self._upkeep.stop(seconds=REFRESH_SECONDS)
+        """Refresh no more, and remove the record; if that cannot be done in ``REMOVE_SECONDS``, it runs out."""
+        await self._upkeep.stop()
         try:
-            await within(self._clock, REFRESH_SECONDS, self._storage.delete(self._key, _any, version=VERSION))
+            await within(self._clock, REMOVE_SECONDS, self._storage.delete(self._key, _any, version=VERSION))
         except KeyNotFound:
             return
+        except (StorageError, TimeoutError) as error:
+            log.warning("the peer record is not removed, and runs out", server=self._server.id, error=error)
 
     async def _write(self) -> None:
         try:

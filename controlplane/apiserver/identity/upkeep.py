@@ -16,9 +16,13 @@ from controlplane.base.waiting import sleep_or, within
 from controlplane.client.errors import ClientError
 from controlplane.storage.errors import StorageError
 
-__all__ = ["Upkeep"]
+__all__ = ["REMOVE_SECONDS", "Upkeep"]
 
 log = logs.get(__name__)
+
+STOP_SECONDS, REMOVE_SECONDS = 1.0, 2.0
+"""How long a server that ends waits for its last write, and for what it has written to be removed: a store that is gone
+must not keep it. What is left runs out by itself."""
 
 _FIRST_PAUSE_SECONDS = 0.1
 _FAILURES = (APIError, ClientError, StorageError, TimeoutError)
@@ -73,8 +77,8 @@ class Upkeep:
         finally:
             unfollow()
 
-    async def stop(self, *, seconds: float) -> None:
-        """End ``run``, if it runs; a write under way is waited for, up to ``seconds``, so that nothing is written
+    async def stop(self) -> None:
+        """End ``run``, if it runs; a write under way is waited for, up to ``STOP_SECONDS``, so that nothing is written
         afterwards."""
         self._stopping = True
         self._wake.set()
@@ -82,7 +86,7 @@ class Upkeep:
         if task is None or task.done():
             return
         try:
-            await within(self._clock, seconds, _ended(task))
+            await within(self._clock, STOP_SECONDS, _ended(task))
         except TimeoutError:
             log.warning("a write is still under way; it is cancelled", what=self._what)
             await cancel_and_wait([task])

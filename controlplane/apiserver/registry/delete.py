@@ -118,8 +118,8 @@ class _Deletion:
     async def _marked(self, old: Obj, entry: Entry) -> Obj | Keep:
         await self._check(old, entry)
         strategy, meta = self._served.resource.strategy, old["metadata"]
-        finalizers = self._finalizers(old)
         held = strategy.held(old)
+        finalizers = list(meta.get("finalizers") or ()) if held and strategy.marks_first else self._finalizers(old)
         if not held and not finalizers:
             raise _Free
         if held and meta.get("deletionTimestamp"):

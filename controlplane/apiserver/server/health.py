@@ -1,14 +1,15 @@
 """``/healthz``, ``/livez`` and ``/readyz``, with each check under its own path.
 
 A check is a function that says at once what is wrong, or nothing; what takes time is found out in the background and
-remembered. Bodies never say why a check failed (the paths are open to anybody); the log does.
+remembered, or asked when the check is. Bodies never say why a check failed (the paths are open to anybody); the log
+does.
 
 Source: texts of kubernetes/apiserver ``pkg/server/healthz``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from controlplane.apiserver.filters.plain import PLAIN_TEXT, plain_error
@@ -25,11 +26,13 @@ _NO_SNIFF = ("X-Content-Type-Options", "nosniff")
 
 class HealthCheck(NamedTuple):
     """One check. ``probe`` returns what is wrong, or None; it neither blocks nor raises. ``group``: a name by which
-    several checks are excluded together."""
+    several checks are excluded together. ``ask``: find out anew what ``probe`` tells after it, where that is a question
+    of a moment; it ends within seconds and does not raise."""
 
     name: str
     probe: Callable[[], str | None]
     group: str = ""
+    ask: Callable[[], Awaitable[None]] | None = None
 
 
 PING = HealthCheck("ping", lambda: None)
@@ -73,7 +76,7 @@ class HealthEndpoint:
             elif check.group and check.group in excluded:
                 unmatched.discard(check.group)
                 lines.append(f"[+]{check.name} excluded with {check.group}: ok")
-            elif (why := self._probe(check)) is not None:
+            elif (why := await self._probe(check)) is not None:
                 failed[check.name] = why
                 lines.append(f"[-]{check.name} failed: reason withheld")
             else:
@@ -97,15 +100,21 @@ class HealthEndpoint:
         name = request.path.removeprefix(f"/{self._name}/")
         for check in self._checks:
             if check.name == name:
-                why = check.probe()
+                why = await _asked(check)
                 if why is None:
                     return Response(200, b"ok", content_type=PLAIN_TEXT)
                 return plain_error(500, f"internal server error: {why}")
         return plain_error(404, "404 page not found")
 
-    def _probe(self, check: HealthCheck) -> str | None:
-        why = check.probe()
+    async def _probe(self, check: HealthCheck) -> str | None:
+        why = await _asked(check)
         outcome = "success" if why is None else "error"
         HEALTH_CHECKS.labels_cached((check.name, self._name, outcome)).inc()
         HEALTH_CHECK.labels_cached((check.name, self._name)).set(1 if why is None else 0)
         return why
+
+
+async def _asked(check: HealthCheck) -> str | None:
+    if check.ask is not None:
+        await check.ask()
+    return check.probe()

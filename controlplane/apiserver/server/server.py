@@ -225,13 +225,15 @@ class PreparedServer:
             await listener.stop_accepting()
             moments.stopped_listening.reach()
         listener.end_streams()
+        await (
+            owner.close()
+        )  # before the wait: requests of tasks of ours end with them, whether the store answers or not
         try:
             async with asyncio.timeout(config.request_seconds):
                 await server.gate.drained()
         except TimeoutError:
             log.warning("requests are still under way; they are cancelled", requests=server.gate.inside)
         moments.in_flight_drained.reach()
-        await owner.close()
         await listener.close(seconds=_LAST_SECONDS)
         moments.stopped_listening.reach()
 

@@ -72,8 +72,8 @@ class Collector:
             if latest is None or meta.uid(latest) != uid:
                 await self._absent(node)
                 return None
-            if node.virtual:
-                self._observer.seen(node.identity, latest)
+            if node.virtual:  # of a kind without namespaces it is not where its first dependent is
+                self._observer.seen(node.identity._replace(namespace=meta.namespace(latest)), latest)
             if node.deleting_dependents:
                 return await self._go_on(node)
             await self._judge(node, latest)

@@ -110,10 +110,9 @@ async def _kinds(spec: Obj, schemas: Schemas) -> list[GVK]:
         for group in sorted(groups):
             for version in sorted(versions):
                 for plural in plurals:
-                    gvk = await schemas.kind(GroupVersion(group, version), plural)
-                    if gvk is not None:
+                    for gvk in await schemas.kinds(GroupVersion(group, version), plural):
                         found.add(gvk)
                         count += 1
-                    if count == _MOST_KINDS:
-                        return sorted(found)
+                        if count == _MOST_KINDS:
+                            return sorted(found)
     return sorted(found)

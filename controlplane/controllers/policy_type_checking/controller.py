@@ -10,7 +10,7 @@ from controlplane.apimachinery.policy_rule import PolicyRule
 from controlplane.base.aside import aside
 from controlplane.base.late import importing
 from controlplane.client.api import APIClient
-from controlplane.client.resources import ResourceClient
+from controlplane.client.resources import PatchType, ResourceClient
 from controlplane.controllers.descriptor import ControllerContext, ControllerDescriptor
 from controlplane.reconcile.controller import Controller, Watch, own_key
 from controlplane.reconcile.informer import Informer
@@ -49,8 +49,13 @@ class PolicyTypeChecking:
             return
         warnings = await expression_warnings(policy, Schemas(self._client))
         checked = {"expressionWarnings": warnings} if warnings else {}
-        status = {**(policy.get("status") or {}), "observedGeneration": generation, "typeChecking": checked}
-        await self._policies.update_status({**policy, "status": status}, field_manager=MANAGER)
+        told = {
+            "apiVersion": str(POLICIES.gv),
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": key.name},
+            "status": {"observedGeneration": generation, "typeChecking": checked},
+        }
+        await self._policies.patch(key, told, PatchType.APPLY, subresource="status", field_manager=MANAGER, force=True)
 
 
 def build(context: ControllerContext) -> Controller[Key]:

@@ -1,17 +1,18 @@
 """The schemas of kinds, as a server publishes them: found by discovery, read from OpenAPI v3.
 
-Source: kubernetes/apiserver ``pkg/cel/openapi/resolver``.
+Source: kubernetes/apiserver ``pkg/cel/openapi/resolver``, kubernetes/apimachinery ``pkg/api/meta/restmapper.go`` (the
+kinds of a resource without a group).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.status import APIError
 from controlplane.client.api import APIClient
-from controlplane.client.discovery import resources
+from controlplane.client.discovery import APIResource, discover, resources
 from controlplane.client.results import object_of, raise_for_status, read
 
 __all__ = ["Schemas"]
@@ -25,11 +26,21 @@ class Schemas:
 
     def __init__(self, client: APIClient) -> None:
         self._client = client
+        self._discovered: Sequence[APIResource] | None = None
         self._kinds: dict[GroupVersion, Mapping[str, str]] = {}
         self._documents: dict[GroupVersion, Mapping[str, Obj]] = {}
 
-    async def kind(self, gv: GroupVersion, plural: str) -> GVK | None:
-        """The kind of a resource; None if it is not served."""
+    async def kinds(self, gv: GroupVersion, plural: str) -> list[GVK]:
+        """The kinds of a resource, none if it is not served. As to clients' mappers, no group stands for all of them:
+        the core's ``events`` are those of ``events.k8s.io`` too."""
+        if not gv.group:
+            if self._discovered is None:
+                self._discovered = (await discover(self._client)).resources
+            return [
+                GVK(found.gvr.group, found.gvr.version, found.kind)
+                for found in self._discovered
+                if (found.gvr.version, found.gvr.resource) == (gv.version, plural)
+            ]
         if gv not in self._kinds:
             try:
                 found = await resources(self._client, gv)
@@ -39,7 +50,7 @@ class Schemas:
                 found = []
             self._kinds[gv] = {resource.gvr.resource: resource.kind for resource in found}
         kind = self._kinds[gv].get(plural)
-        return None if kind is None else GVK(gv.group, gv.version, kind)
+        return [] if kind is None else [GVK(gv.group, gv.version, kind)]
 
     async def schema(self, gvk: GVK) -> Obj | None:
         """A kind's schema, without references; None if there is none."""

@@ -32,6 +32,8 @@ ACCOUNT = "resourcequota-controller"
 QUOTAS = GVR("", "v1", "resourcequotas")
 ROUND_SECONDS = 300.0
 WORKERS = 5
+_QUOTABLE = frozenset({"create", "delete", "list", "watch"})
+"""The verbs of a resource whose objects can be counted."""
 
 
 class ResourceQuotas:
@@ -56,7 +58,7 @@ class ResourceQuotas:
         self._monitors = MonitorSet(
             NAME,
             self._client,
-            wanted=lambda resource: resource.gvr.gr in self._counted and resource.verbs >= {"list", "watch"},
+            wanted=lambda resource: resource.gvr.gr in self._counted and resource.verbs >= _QUOTABLE,
             monitor=lambda resource: _Deletions(resource, self._object_gone),
             clock=context.clock,
             on_change=self._count_all,

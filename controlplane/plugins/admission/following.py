@@ -15,6 +15,7 @@ from controlplane.base import logs
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.mirror import Mirror
 from controlplane.storage.cache.ring import Change
+from controlplane.storage.errors import Unreadable
 
 __all__ = ["Followed"]
 
@@ -61,8 +62,9 @@ class Followed:
         if entry is None:
             return name
         try:
+            entry.require_readable()
             obj: Any = loads(entry.data)
-        except MalformedJSON as error:
+        except (Unreadable, MalformedJSON) as error:
             log.warning("an object that configures admission cannot be read, and has no effect", name=name, error=error)
         else:
             self._objects[name] = obj

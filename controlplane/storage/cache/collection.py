@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from controlplane.base.metrics import CounterChild
 from controlplane.storage.cache.entry import Entry
+from controlplane.storage.cache.forms import StoredForms
 from controlplane.storage.cache.ring import Change, Ring
 
 if TYPE_CHECKING:
@@ -27,13 +28,14 @@ class Collection:
     its ``count`` entries are not read yet, and cannot be read. ``since``: changes at and below this revision are not
     in the ring, whatever the ring's floor. ``observer`` is shown every change in the step that applies it;
     ``foresees`` a long one before that, in a thread. ``newest``: the generation of the newest view. ``received`` and
-    ``dispatched`` count its events, from the first on."""
+    ``dispatched`` count its events, from the first on. ``forms``: what its objects have to be like."""
 
     __slots__ = (
         "count",
         "dispatched",
         "end",
         "foresees",
+        "forms",
         "name",
         "newest",
         "observer",
@@ -52,6 +54,7 @@ class Collection:
         self.newest = ""
         self.ring, self.volatile, self.since = ring, volatile, since
         self.count = self.raw = self.poisoned = 0
+        self.forms = StoredForms()
         self.received: CounterChild | None = None
         self.dispatched: CounterChild | None = None
         self.scopes: dict[bytes, list[Channel]] = {}

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from controlplane.storage.errors import Unreadable
+
 __all__ = ["RAW", "SPLICED", "Entry", "Origin", "origin_of", "poisoned"]
 
 
@@ -81,6 +83,15 @@ class Entry:
             generation, forms = self.forms
             later.forms = generation, {v: data and data.replace(then, now, 1) for v, data in forms.items()}
         return later
+
+    def require_readable(self) -> None:
+        """Say so if it cannot be read; it must not be unread.
+
+        Raises:
+            Unreadable.
+        """
+        if self.origin.poison:
+            raise Unreadable(self.key, self.origin.poison)
 
     def __repr__(self) -> str:
         return f"Entry({self.key.decode(errors='replace')} @{self.mod_revision})"

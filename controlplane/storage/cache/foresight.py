@@ -55,7 +55,7 @@ async def _foresee_one(image: Image, event: Event, collection: Collection, prev:
 
     def work() -> Foreseen:
         memo: Memo = {}
-        entry = image.intake.read(event.kv) if event.kv is not None else None
+        entry = image.intake.read(event.kv, collection) if event.kv is not None else None
         change = Change(event.mod_revision, event.key, entry, prev)
         if observer is not None:
             observer(change)

@@ -6,6 +6,7 @@ Only the store's compaction ends it (``Compacted``).
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 
 from controlplane.base.aside import LONG_BYTES, aside
 from controlplane.storage.cache.collection import Collection
@@ -14,7 +15,7 @@ from controlplane.storage.cache.intake import Intake
 from controlplane.storage.cache.metrics import HISTORY_READS
 from controlplane.storage.cache.ring import Change
 from controlplane.storage.cache.slices import Slices
-from controlplane.storage.kv.api import KV, KeyValue
+from controlplane.storage.kv.api import KV
 
 __all__ = ["History"]
 
@@ -51,15 +52,17 @@ class History:
                     await fetching
                 for event in batch.events:
                     if event.key.startswith(collection.prefix):
-                        entry = self._intake.read(event.kv) if event.kv is not None else None
-                        prev = self._intake.read(event.prev) if event.prev is not None else None
+                        entry = self._intake.read(event.kv, collection) if event.kv is not None else None
+                        prev = self._intake.read(event.prev, collection) if event.prev is not None else None
                         changes.append(Change(event.mod_revision, event.key, entry, prev))
                     if slices.due():
                         await slices.rest()
                 yield batch.revision, changes
 
-    async def page(self, start: bytes, end: bytes, revision: int, limit: int) -> tuple[list[Entry], int, int]:
-        """Entries of a range at a revision (0 is the newest), at most ``limit`` (0 is all).
+    async def page(
+        self, collection: Collection, start: bytes, end: bytes, revision: int, limit: int
+    ) -> tuple[list[Entry], int, int]:
+        """Entries of a range of a collection at a revision (0 is the newest), at most ``limit`` (0 is all).
 
         Returns:
             The entries; how many there were before the cut; the store's revision when read.
@@ -74,10 +77,10 @@ class History:
         slices = Slices()
         entries: list[Entry] = []
         for kv in result.items:
-            entries.append(self._intake.read(kv) if len(kv.value) < LONG_BYTES else await self._read_aside(kv))
+            if len(kv.value) < LONG_BYTES:
+                entries.append(self._intake.read(kv, collection))
+            else:
+                entries.append(await aside(partial(self._intake.read, kv, collection)))
             if slices.due():
                 await slices.rest()
         return entries, result.total, result.revision
-
-    async def _read_aside(self, kv: KeyValue) -> Entry:
-        return await aside(lambda: self._intake.read(kv))

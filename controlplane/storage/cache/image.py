@@ -97,7 +97,7 @@ class Image:
             if prev is None:
                 return
         else:
-            entry = self.intake.read(kv) if seen is None or seen.entry is None else seen.entry
+            entry = self.intake.read(kv, collection) if seen is None or seen.entry is None else seen.entry
             prev = self.index.put(entry)
             key = entry.key
             if entry.origin.poison:
@@ -107,7 +107,7 @@ class Image:
         elif entry is None or prev.origin is not entry.origin:
             collection.counted(prev, -1)
             collection.counted(entry, 1)
-            self.intake.read_in_place(prev)
+            self.intake.read_in_place(prev, collection)
         change: Change = _new(Change, (event.mod_revision, key, entry, prev))
         collection.ring.append(change)
         if collection.observer is not None:
@@ -162,7 +162,7 @@ class Draft:
         if tally is None:
             self.index.append(self._intake.raw(kv))
             return
-        entry = self._intake.read(kv)
+        entry = self._intake.read(kv, collection)
         self.index.append(entry)
         tally[0] += 1
         if entry.origin.poison:

@@ -1,7 +1,8 @@
 """From stored values to entries: decrypt, check, splice the revision in.
 
-A value is decoded once, when it comes in, to prove that it can be; what was decoded is dropped. A value that cannot be
-read poisons its own entry and raises nothing. Bytes that we have encoded ourselves are not checked again.
+A value is decoded once, when it comes in, to prove that it can be and that it has the types of its kind; what was
+decoded is dropped. A value that cannot be read poisons its own entry and raises nothing; one that lacks what our own
+have is laid out with it. Bytes that we have encoded ourselves are not checked again.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import orjson
 
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps, loads
 from controlplane.apimachinery.codec.objects import splice_revision, strip_revision
+from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.schema.as_decoded import metadata_as_decoded
+from controlplane.apimachinery.schema.decode import DecodeError
 from controlplane.storage.cache.collection import Collection
 from controlplane.storage.cache.entry import RAW, SPLICED, Entry, Origin, origin_of, poisoned
 from controlplane.storage.errors import Unreadable
@@ -52,28 +56,31 @@ class Intake:
                 return Entry(kv.key, spliced, kv.mod_revision, kv.create_revision, SPLICED)
         return Entry(kv.key, kv.value, kv.mod_revision, kv.create_revision, RAW)
 
-    def read(self, kv: KeyValue) -> Entry:
+    def read(self, kv: KeyValue, collection: Collection | None = None) -> Entry:
         """An entry ready to be served, or a poisoned one; of a write whose outcome has been told, the very entry of
-        that."""
+        that. ``collection``: the one that its key lies in; without it nothing but its metadata is checked."""
         written = self._written.pop(kv.key, None)
         if written is not None and written.mod_revision == kv.mod_revision and self._ours.get(kv.key) == kv.value:
             del self._ours[kv.key]
             return written
-        data, origin = self._read(kv.key, kv.value, kv.mod_revision)
+        data, origin = self._read(kv.key, kv.value, kv.mod_revision, collection)
         return Entry(kv.key, data, kv.mod_revision, kv.create_revision, origin)
 
-    def read_in_place(self, entry: Entry) -> None:
-        """Make an unread entry ready (or poisoned)."""
+    def read_in_place(self, entry: Entry, collection: Collection | None = None) -> None:
+        """Make an unread entry ready (or poisoned); ``collection`` as for ``read``."""
         if entry.origin is SPLICED:
             try:
-                _checked(entry.data)
-                entry.origin = origin_of(*self._head(entry.data), "", False)
-            except MalformedJSON:  # poisoned below, as what was stored
+                _, mended = _checked(entry.data, collection)
+                origin = RAW if mended else origin_of(*self._head(entry.data), "", False)
+            except MalformedJSON:
+                origin = RAW
+            if origin is RAW:  # poisoned or mended below, as what was stored
                 stored = strip_revision(entry.data)
                 assert stored is not None  # the layout is our own
-                entry.data, entry.origin = stored, RAW
+                entry.data = stored
+            entry.origin = origin
         if entry.origin is RAW:
-            entry.data, entry.origin = self._read(entry.key, entry.data, entry.mod_revision)
+            entry.data, entry.origin = self._read(entry.key, entry.data, entry.mod_revision, collection)
 
     def peek(self, entry: Entry) -> bytes:
         """An entry's data if it has been read, else as they were stored, decrypted; ``b""`` if they cannot be.
@@ -88,15 +95,15 @@ class Intake:
     def read_of(self, collection: Collection, entry: Entry) -> None:
         """Make an entry of a collection ready (or poisoned), if it is unread, and count it so."""
         if entry.origin.unread:
-            self.read_in_place(entry)
+            self.read_in_place(entry, collection)
             collection.raw -= 1
             collection.poisoned += bool(entry.origin.poison)
 
-    def reread_in_place(self, entry: Entry) -> bool:
+    def reread_in_place(self, entry: Entry, collection: Collection) -> bool:
         """Try again to decrypt an entry that could not be; whether it is ready now."""
         if not entry.origin.poison.startswith(_NOT_TRANSFORMABLE):
             return False
-        data, origin = self._read(entry.key, entry.data, entry.mod_revision)
+        data, origin = self._read(entry.key, entry.data, entry.mod_revision, collection)
         if origin.poison:
             return False
         entry.data, entry.origin = data, origin
@@ -125,7 +132,7 @@ class Intake:
         try:
             plain, key_id, stale = self._transformer.from_storage(key, value)
             if splice_revision(plain, 1) is None:
-                obj = _checked(plain)
+                obj = _loaded(plain)
                 plain, stale = _laid_out(obj, 1), stale or _foreign_layout(obj)
             return origin_of(*self._head(plain), key_id, stale)
         except Unreadable as unreadable:
@@ -175,7 +182,7 @@ class Intake:
             return None
         return plain[:at] + b'"resourceVersion":"%d",' % revision + plain[at:], origin_of(*known, "", False)
 
-    def _read(self, key: bytes, value: bytes, revision: int) -> tuple[bytes, Origin]:
+    def _read(self, key: bytes, value: bytes, revision: int, collection: Collection | None) -> tuple[bytes, Origin]:
         if self._transformer is IDENTITY and self._ours.get(key) == value:
             ready = self._spliced(value, revision)
             if ready is not None:
@@ -186,10 +193,12 @@ class Intake:
             data = splice_revision(plain, revision)
             if data is None:
                 # another layout than ours: served in ours, and written in ours by the next update
-                obj = _checked(plain)
-                data, stale = _laid_out(obj, revision), stale or _foreign_layout(obj)
+                obj, mended = _checked(plain, collection)
+                data, stale = _laid_out(obj, revision), stale or mended or _foreign_layout(obj)
             elif self._ours.pop(key, None) != plain:
-                _checked(plain)
+                obj, mended = _checked(plain, collection)
+                if mended:
+                    data, stale = _laid_out(obj, revision), True
             api_version, kind = self._head(data)
         except Unreadable as unreadable:
             self.decode_errors += 1
@@ -218,7 +227,7 @@ class Intake:
         return known
 
 
-def _checked(plain: bytes) -> dict[str, object]:
+def _loaded(plain: bytes) -> Obj:
     """Decode, to prove that it can be.
 
     Raises:
@@ -228,44 +237,30 @@ def _checked(plain: bytes) -> dict[str, object]:
         obj = orjson.loads(plain)
     except orjson.JSONDecodeError as error:
         raise MalformedJSON(str(error)) from error
-    if not isinstance(obj, dict) or not isinstance(metadata := obj.get("metadata"), dict):
+    if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
         raise MalformedJSON("not a JSON object with metadata")
-    _check_metadata(metadata)
     return obj
 
 
-_TYPES: dict[str, type] = {
-    **dict.fromkeys(("name", "namespace", "generateName", "uid", "creationTimestamp", "deletionTimestamp"), str),
-    **dict.fromkeys(("labels", "annotations"), dict),
-    **dict.fromkeys(("finalizers", "ownerReferences", "managedFields"), list),
-    **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), int),
-}
-_PARTS: dict[str, type] = {
-    **dict.fromkeys(("labels", "annotations", "finalizers"), str),
-    **dict.fromkeys(("ownerReferences", "managedFields"), dict),
-}
+def _checked(plain: bytes, collection: Collection | None) -> tuple[Obj, bool]:
+    """Decode, to prove that it can be and has the types of its kind: what is of others would come up in whoever follows
+    objects, long after its writer has gone.
 
-
-def _check_metadata(metadata: dict[str, object]) -> None:
-    """What is of another type would come up in whoever follows objects, long after its writer has gone.
+    Returns:
+        The object, and whether something had to be put right.
 
     Raises:
         MalformedJSON.
     """
-    for field, value in metadata.items():
-        kind = _TYPES.get(field)
-        if kind is None or value is None:
-            continue
-        if type(value) is not kind:
-            raise MalformedJSON(f"metadata.{field} is of another type")
-        part = _PARTS.get(field)
-        if part is not None:
-            for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-                if type(one) is not part:
-                    raise MalformedJSON(f"metadata.{field} is of another type")
+    obj = _loaded(plain)
+    try:
+        settled = metadata_as_decoded(obj, plain) if collection is None else collection.forms.as_decoded(obj, plain)
+    except DecodeError as error:
+        raise MalformedJSON(str(error)) from error
+    return settled, settled is not obj
 
 
-def _laid_out(obj: dict[str, object], revision: int) -> bytes:
+def _laid_out(obj: Obj, revision: int) -> bytes:
     """Encode in the layout that entries have: kind, apiVersion, then metadata with its resource version first."""
     metadata = obj["metadata"]
     if not isinstance(metadata, dict):
@@ -279,7 +274,7 @@ def _laid_out(obj: dict[str, object], revision: int) -> bytes:
     return dumps(head | {"metadata": inside} | {k: v for k, v in obj.items() if k not in (*head, "metadata")})
 
 
-def _foreign_layout(obj: dict[str, object]) -> bool:
+def _foreign_layout(obj: Obj) -> bool:
     """Whether stored bytes differ from what we would store for a reason other than a field named resourceVersion that
     belongs to the object (an event's involved object has one)."""
     metadata = obj["metadata"]

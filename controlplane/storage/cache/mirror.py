@@ -257,7 +257,9 @@ class Mirror:
         prefix = self.prefix + resource.key_prefix.encode() + b"/"
         # by its stored group, so that resources that share objects have one name
         group = resource.group if resource.stored_group is None else resource.stored_group
-        return self.image.collect(group, resource.plural, prefix, volatile=resource.volatile)
+        collection = self.image.collect(group, resource.plural, prefix, volatile=resource.volatile)
+        collection.forms.learn(resource)
+        return collection
 
     def statistics(self) -> MirrorStatistics:
         image = self.image

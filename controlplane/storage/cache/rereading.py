@@ -76,7 +76,7 @@ class Rereading:
                 readable = False
                 for collection in image.collections.all():
                     for entry in self._poisoned(collection):
-                        if image.intake.reread_in_place(entry):
+                        if image.intake.reread_in_place(entry, collection):
                             readable = True
                             if image.index.get(entry.key) is entry:
                                 collection.poisoned -= 1

@@ -214,8 +214,7 @@ class View:
         """
         if entry.origin.unread:
             self._intake.read_of(self.collection, entry)
-        if entry.origin.poison:
-            raise Unreadable(entry.key, entry.origin.poison)
+        entry.require_readable()
 
     def _derived(self, entry: Entry, version: str) -> bytes:
         self.prepare(entry)

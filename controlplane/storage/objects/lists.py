@@ -166,7 +166,7 @@ class Lister:
         size = 0 if not limit else limit if not predicate.signature else max(limit, HISTORY_PAGE)
         found: list[Entry] = []
         while True:
-            entries, total, current = await self._mirror.history.page(start, end, revision, size)
+            entries, total, current = await self._mirror.history.page(self._view.collection, start, end, revision, size)
             revision = revision or current
             if not predicate.signature:
                 await self._prepare(entries)

@@ -170,7 +170,7 @@ class ObjectStorage:
 
     async def _get_stored(self, store_key: bytes) -> Entry:
         """The object as the store has it, for when memory cannot be proved current."""
-        entries, _, revision = await self._mirror.history.page(store_key, b"", 0, 1)
+        entries, _, revision = await self._mirror.history.page(self._view.collection, store_key, b"", 0, 1)
         if not entries:
             raise KeyNotFound(store_key, revision=revision)
         self._view.prepare(entries[0])

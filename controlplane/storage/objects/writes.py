@@ -9,6 +9,7 @@ Source: behaviour of kubernetes/apiserver ``pkg/storage/etcd3`` (create, guarant
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from controlplane.apimachinery.codec.objects import encode_stored
@@ -146,7 +147,7 @@ class Writer:
 
     async def _stored(self, key: bytes) -> _State:
         """The state in the store, read linearizably."""
-        entries, _, _ = await self._mirror.history.page(key, b"", 0, 1)
+        entries, _, _ = await self._mirror.history.page(self._view.collection, key, b"", 0, 1)
         return _State(entries[0] if entries else None, current=True)
 
     async def _returned(self, result: TxnResult) -> _State:
@@ -156,9 +157,8 @@ class Writer:
             await fetching
         if current is None:
             return _State(None, current=True)
-        if len(current.value) < LONG_BYTES:
-            return _State(self._mirror.intake.read(current), current=True)
-        return _State(await aside(lambda: self._mirror.intake.read(current)), current=True)
+        read = partial(self._mirror.intake.read, current, self._view.collection)
+        return _State(read() if len(current.value) < LONG_BYTES else await aside(read), current=True)
 
     def _written(self, key: bytes, plain: bytes, revision: int, create_revision: int) -> Entry:
         """The entry of a write that succeeded: the mirror's own, where it has it already."""

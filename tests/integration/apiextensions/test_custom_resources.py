@@ -88,6 +88,21 @@ def test_a_whole_float_reads_as_an_integer(tmp_path: Path) -> None:
     run(main())
 
 
+def test_what_a_refused_patch_made_is_shown_with_its_keys_in_order(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running_plane(tmp_path) as plane:
+            await created(plane, DEFINITIONS_PATH, definition(properties={"n": {"type": "integer"}}))
+            await created(plane, FOOS, foo(spec={"n": 1}))
+            patch = {"spec": {"b": "<", "a": 1}, "metadata": {"labels": {"y": "1", "x": "2"}}}
+            status, body = await plane.call("PATCH", f"{FOOS}/a?fieldValidation=Strict", patch, headers=MERGE)
+            assert status == 422
+            shown = body["message"].split("Invalid value: ")[1].rpartition(": strict decoding error")[0]
+            made = json.loads(shown)
+            assert made == json.dumps(json.loads(made), sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
+
+    run(main())
+
+
 def test_a_changed_schema_holds_at_once_and_ends_watches(tmp_path: Path) -> None:
     async def main() -> None:
         async with running_plane(tmp_path) as plane:
@@ -134,8 +149,9 @@ def test_a_deleted_definition_takes_its_instances_along(tmp_path: Path) -> None:
             held = foo("held")
             held["metadata"]["finalizers"] = ["example.com/mine"]
             await created(plane, FOOS, held)
-            status, body = await plane.call("DELETE", path)
+            status, body = await plane.call("DELETE", path, {"propagationPolicy": "Foreground"})
             assert (status, conditions(body)["Terminating"]) == (200, "True")
+            assert body["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
             status, body = await plane.call("POST", FOOS, foo("late"))
             assert (status, "create not allowed while custom resource definition" in body["message"]) == (403, True)
             await until(plane, FOOS, lambda _, body: [item["metadata"]["name"] for item in body["items"]] == ["held"])

@@ -20,6 +20,7 @@ from tests.aio import run
 from tests.integration.controllers.objects import Objects, owner_reference, until
 
 EVENTS = GVR("", "v1", "events")
+ROLES = GVR("rbac.authorization.k8s.io", "v1", "clusterroles")
 CRDS = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
@@ -163,6 +164,31 @@ def test_an_owner_in_a_namespace_is_never_that_of_an_object_outside_of_them(capl
 
     run(main())
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+def test_an_owner_outside_namespaces_may_own_what_is_in_one_and_what_is_in_none() -> None:
+    """Whichever names it first, no event says that it is elsewhere: events are made in order, and the one that is made
+    last here is the only one."""
+
+    async def main() -> None:
+        async with objects() as o:
+            roles, events = o.of(ROLES, namespaced=False), o.of(EVENTS)
+            role = await roles.create(
+                {"apiVersion": str(ROLES.gv), "kind": "ClusterRole", "metadata": {"name": "owner"}}
+            )
+            there = await o.make("there")
+            await o.make("inside", role)
+            for name, owner in (("outside", role), ("misplaced", there)):
+                metadata = {"name": name, "ownerReferences": [owner_reference(owner)]}
+                await o.namespaces.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+
+            async def told() -> bool:
+                return bool((await events.list("default")).items)
+
+            await until(told)
+            assert [e["involvedObject"]["name"] for e in (await events.list("default")).items] == ["misplaced"]
+
+    run(main())
 
 
 def test_an_owner_of_a_kind_that_nobody_knows_keeps_its_dependent_until_it_is_known() -> None:

@@ -26,6 +26,7 @@ from tests.integration.controllers.objects import Objects, found, until
 ACCOUNTS = GVR("", "v1", "serviceaccounts")
 SECRETS = GVR("", "v1", "secrets")
 QUOTAS = GVR("", "v1", "resourcequotas")
+POLICIES = GVR("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies")
 REQUESTS = GVR("certificates.k8s.io", "v1", "certificatesigningrequests")
 
 
@@ -317,7 +318,7 @@ def test_a_quota_counts_what_is_there_and_notices_deletions() -> None:
                     "apiVersion": "v1",
                     "kind": "ResourceQuota",
                     "metadata": {"namespace": "default", "name": "q"},
-                    "spec": {"hard": {"count/configmaps": "5", "secrets": "3", "pods": "1"}},
+                    "spec": {"hard": {"count/configmaps": "5", "secrets": "3", "pods": "1", "count/events": "9"}},
                 }
             )
 
@@ -334,5 +335,36 @@ def test_a_quota_counts_what_is_there_and_notices_deletions() -> None:
                 return await used() == {"count/configmaps": "1", "secrets": "0"}
 
             await until(one)
+
+    run(main())
+
+
+def test_types_in_the_expressions_of_a_policy_are_checked_and_the_outcome_is_applied() -> None:
+    """As to clients' mappers, the core's ``events`` are those of ``events.k8s.io`` too."""
+
+    async def main() -> None:
+        async with objects() as (_plane, o):
+            rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["events"]}
+            spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "object.foo == 1"}]}
+            policies = o.of(POLICIES, namespaced=False)
+            policy: Obj = {
+                "apiVersion": str(POLICIES.gv),
+                "kind": "ValidatingAdmissionPolicy",
+                "metadata": {"name": "p"},
+            }
+            await policies.create({**policy, "spec": spec})
+
+            async def checked() -> bool:
+                return "observedGeneration" in ((await policies.get(Key("", "p"))).get("status") or {})
+
+            await until(checked)
+            policy = await policies.get(Key("", "p"))
+            problem = "ERROR: <input>:1:7: undefined field 'foo'\n | object.foo == 1\n | ......^\n"
+            warning = f"/v1, Kind=Event: {problem}\nevents.k8s.io/v1, Kind=Event: {problem}"
+            assert policy["status"]["typeChecking"] == {
+                "expressionWarnings": [{"fieldRef": "spec.validations[0].expression", "warning": warning}]
+            }
+            [told] = [m for m in policy["metadata"]["managedFields"] if m.get("subresource") == "status"]
+            assert (told["manager"], told["operation"]) == ("validatingadmissionpolicy-status", "Apply")
 
     run(main())

@@ -141,7 +141,10 @@ def remove(value: Any, gone: Paths, type_: Type) -> Any:
         return frozenset(p[1:] for p in gone if p[0] == element and len(p) > 1)
 
     def kept(element: str, item: Any) -> Any:
-        return remove(item, below(element), _part_type(type_, element)) if below(element) else item
+        if not below(element):
+            return item
+        left = remove(item, below(element), _part_type(type_, element))
+        return type(item)() if left is None and isinstance(item, (dict, list)) else left
 
     if kind == "map":
         return {n: kept("f:" + n, v) for n, v in value.items() if ("f:" + n,) not in gone} or None

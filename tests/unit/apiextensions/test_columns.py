@@ -25,6 +25,7 @@ NOW = datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
         ("integer", 2, 2),
         ("integer", 2.7, 2),
         ("integer", "2", None),
+        ("integer", 1e21, -(2**63)),
         ("number", 2.5, 2.5),
         ("number", 2**53 + 1, 2**53),
         ("boolean", True, True),

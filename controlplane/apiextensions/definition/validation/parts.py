@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from controlplane.apiextensions.definition.validation.field_paths import FieldPathError, resolve_field_path
 from controlplane.apiextensions.definition.validation.options import MAX_SELECTABLE_FIELDS
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.validation.field import FieldError, duplicate, invalid, required, too_many
+from controlplane.apimachinery.validation.field import FieldError, InJSON, duplicate, invalid, required, too_many
 from controlplane.apimachinery.validation.names import dns1035_label
 
 __all__ = [
@@ -124,16 +124,16 @@ def deprecation_errors(version: Obj, path: str) -> Iterator[FieldError]:
         return
     at = f"{path}.deprecationWarning"
     if not version.get("deprecated"):
-        yield invalid(at, text, "can only be set for deprecated versions")
+        yield invalid(at, InJSON(text), "can only be set for deprecated versions")
         return
     if len(text.encode()) > _MAX_WARNING:
-        yield invalid(at, text, "must be <= 256 characters long")
+        yield invalid(at, InJSON(text), "must be <= 256 characters long")
     if not text:
-        yield invalid(at, text, "must not be an empty string")
+        yield invalid(at, InJSON(text), "must not be an empty string")
     index = 0
     for char in text:
         if not char.isprintable():
             why = f"must only contain printable UTF-8 characters; non-printable character found at index {index}"
-            yield invalid(at, text, why)
+            yield invalid(at, InJSON(text), why)
             return
         index += len(char.encode())

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from controlplane.apiextensions.definition.validation.in_go import items_in_go, schema_in_go
 from controlplane.apiextensions.definition.validation.list_map_keys import list_map_key_errors
 from controlplane.apiextensions.definition.validation.options import TYPES, Strictness, walk_schema
 from controlplane.apiextensions.definition.validation.rules import rule_errors
@@ -130,7 +131,7 @@ def _root_errors(schema: Obj, at: str, path: str) -> Iterator[FieldError]:
         yield invalid(f"{path}.openAPIV3Schema.type", schema["type"], why)
     elif any(says_something(key, value) for key, value in schema.items() if key not in _ROOT_KEYWORDS):
         why = f"only {_ROOT_FIELDS} fields are allowed at the root of the schema if the status subresource is enabled"
-        yield invalid(at, schema, why)
+        yield invalid(at, schema_in_go(schema), why)
 
 
 def _schema_errors(schema: Obj, path: str, context: _Context, *, is_root: bool = False) -> Iterator[FieldError | None]:
@@ -254,7 +255,7 @@ def _map_list(schema: Obj, path: str, keys: list[str]) -> Iterator[FieldError]:
         return
     if not isinstance(items, dict):
         why = "must only have a single schema if x-kubernetes-list-type is map"
-        yield invalid(f"{path}.items", items, why)
+        yield invalid(f"{path}.items", items_in_go(items), why)
         return
     if items.get("type") != "object":
         why = "must be object if parent array's x-kubernetes-list-type is map"

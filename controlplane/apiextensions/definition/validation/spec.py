@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from controlplane.apiextensions.definition.validation.conversion import conversion_errors
+from controlplane.apiextensions.definition.validation.in_go import version_in_go
 from controlplane.apiextensions.definition.validation.options import Strictness, schemas_of, some_schema
 from controlplane.apiextensions.definition.validation.parts import (
     column_errors,
@@ -140,7 +141,7 @@ def _versions(spec: Obj, strictness: Strictness) -> Iterator[FieldError | None]:
         if spec.get(shared) is not None and any(version.get(own) is not None for version in versions):
             plural = "schemas" if own == "schema" else own
             yield forbidden(f"spec.{shared}", f"top-level and per-version {plural} are mutually exclusive")
-    shown = [_as_upstream_prints(version) for version in versions] or None
+    shown = None if spec.get("versions") is None else [version_in_go(version) for version in versions]
     names = [version.get("name") for version in versions]
     if len(set(names)) != len(names):
         yield invalid("spec.versions", shown, "must contain unique version names")
@@ -166,18 +167,3 @@ def _version(version: Obj, path: str, strictness: Strictness, *, has_status: boo
         else:
             may_crowd = version.get("name") in strictness.crowded_fields
             yield from selectable_field_errors(fields, schema, f"{path}.selectableFields", may_crowd=may_crowd)
-
-
-def _as_upstream_prints(version: Obj) -> Obj:
-    """A version as upstream shows it in errors: the names of its fields in Go, all of them."""
-    return {
-        "Name": version.get("name") or "",
-        "Served": bool(version.get("served")),
-        "Storage": bool(version.get("storage")),
-        "Deprecated": bool(version.get("deprecated")),
-        "DeprecationWarning": version.get("deprecationWarning"),
-        "Schema": version.get("schema"),
-        "Subresources": version.get("subresources"),
-        "AdditionalPrinterColumns": version.get("additionalPrinterColumns"),
-        "SelectableFields": version.get("selectableFields"),
-    }

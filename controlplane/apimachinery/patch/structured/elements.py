@@ -2,7 +2,7 @@
 
 An element is kept as the text that stands in ``fieldsV1``: ``f:name`` is a field, ``k:{"name":"x"}`` the item of a list
 of maps with these key values, ``v:"x"`` an item of a set, ``i:0`` an index. The text is canonical (keys sorted, compact
-JSON with ``<``, ``>`` and ``&`` escaped, as Go writes it), so equal elements are equal strings.
+JSON with ``<``, ``>`` and ``&`` escaped, and numbers, as Go writes it), so equal elements are equal strings.
 
 Source: the serialized form of sigs.k8s.io/structured-merge-diff ``fieldpath``.
 """
@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import orjson
+
+from controlplane.apimachinery.validation.field import go_number, go_quoted
 
 __all__ = [
     "canonical",
@@ -37,12 +40,24 @@ def field_element(name: str) -> str:
 
 def key_element(keys: Mapping[str, Any]) -> str:
     """The item of a list of maps whose key fields have these values."""
+    if float in map(type, keys.values()):
+        keys = {name: _fragment(value) if type(value) is float else value for name, value in keys.items()}
     return "k:" + escape_html(orjson.dumps(keys, option=orjson.OPT_SORT_KEYS).decode())
 
 
 def value_element(value: Any) -> str:
     """The item of a set with this value."""
+    if type(value) is float:
+        value = _fragment(value)
     return "v:" + escape_html(orjson.dumps(value).decode())
+
+
+def _fragment(value: float) -> orjson.Fragment:
+    """A number as Go's encoders write it: whole ones like integers, which they equal."""
+    if value.is_integer() and abs(value) < 1e21:
+        return orjson.Fragment(str(int(value)))
+    plain = 1e-6 <= abs(value) < 1e21
+    return orjson.Fragment(format(Decimal(repr(value)), "f") if plain else go_number(value))
 
 
 def escape_html(text: str) -> str:
@@ -110,8 +125,14 @@ def _element_text(element: str) -> str:
     if kind == "f":
         return "." + rest
     if kind == "k":
-        pairs = (f"{name}={orjson.dumps(value).decode()}" for name, value in orjson.loads(rest).items())
+        pairs = (f"{name}={_shown(value)}" for name, value in orjson.loads(rest).items())
         return "[" + ",".join(pairs) + "]"
     if kind == "v":
-        return f"[={rest}]"
+        return f"[={_shown(orjson.loads(rest))}]"
     return f"[{rest}]"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return go_quoted(value)
+    return go_number(value) if type(value) is float else orjson.dumps(value).decode()

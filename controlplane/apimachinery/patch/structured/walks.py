@@ -104,7 +104,11 @@ def _joined(node: Fields | None) -> Fields:
 
 
 def remove(value: Any, gone: Fields, type_: Type) -> Any:
-    """The value without some fields and items; what is empty then is null. The value itself is not changed."""
+    """The value without some fields and items: null if it is empty then, while maps and lists inside of it that become
+    empty stay, so that who applies ``{}`` for a field keeps it. The value itself is not changed.
+
+    Source: structured-merge-diff v6.3.1 and v6.3.2, which Kubernetes 1.36.0 to 1.36.2 have; later ones give null.
+    """
     kind = kind_of(value, type_)
     if kind == "map" and isinstance(value, dict):
         assert type_.map is not None
@@ -127,7 +131,7 @@ def _remove_from_map(value: dict[str, Any], gone: Fields, type_: MapType) -> dic
             out[name] = item
         elif not is_member(node):
             field = type_.field(name)
-            out[name] = remove(item, node, field) if field is not None else item
+            out[name] = _emptied(item, node, field) if field is not None else item
     return out
 
 
@@ -138,8 +142,13 @@ def _remove_from_list(value: list[Any], gone: Fields, type_: ListType) -> list[A
         if node is None:
             out.append(item)
         elif not is_member(node):
-            out.append(remove(item, node, type_.element))
+            out.append(_emptied(item, node, type_.element))
     return out
+
+
+def _emptied(item: Any, gone: Fields, type_: Type) -> Any:
+    left = remove(item, gone, type_)
+    return type(item)() if left is None and isinstance(item, (dict, list)) else left
 
 
 def _type_below(type_: Type, element: str) -> Type | None:

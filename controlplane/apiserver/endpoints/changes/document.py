@@ -13,6 +13,7 @@ from controlplane.apimachinery.patch.json_patch import apply_json_patch
 from controlplane.apimachinery.patch.merge_patch import INVALID_PATCH, apply_merge_patch
 from controlplane.apimachinery.schema.strict import json_patch_problems
 from controlplane.apimachinery.status import bad_request, not_found, request_entity_too_large
+from controlplane.apimachinery.validation.field import go_json
 from controlplane.apiserver.endpoints.body import decode_patched, parse, read_body
 from controlplane.apiserver.endpoints.changes.api import Change, Edit
 from controlplane.apiserver.endpoints.changes.refused import not_applicable
@@ -75,7 +76,8 @@ def _change(edit: Edit, apply: Callable[[Obj], bytes], problems: list[str]) -> C
         if old is None:
             raise not_found(served.gr, edit.target.name)
         patched = apply(old)
-        obj = decode_patched(loads(patched), served, problems, directive, edit.warn, shown=patched.decode)
+        shown = patched.decode if served.resource.native else lambda: go_json(loads(patched))
+        obj = decode_patched(loads(patched), served, problems, directive, edit.warn, shown=shown)
         edit.fields.update(old, obj, edit.manager)
         return obj
 

@@ -10,12 +10,14 @@ from collections.abc import Callable
 
 from controlplane.apimachinery.identity import GroupResource, Key, Obj
 from controlplane.apimachinery.selectors.labels import LabelSelector
+from controlplane.apimachinery.selectors.objects import label_selector_of
+from controlplane.apimachinery.status import internal_error
 from controlplane.apiserver.admission.api import Attributes, Operation
 from controlplane.apiserver.registry.translate import translate
 from controlplane.storage.api import ANY, CONSISTENT, Storage
 from controlplane.storage.errors import KeyNotFound, StorageError
 
-__all__ = ["Namespaces", "selects_namespace", "selects_object"]
+__all__ = ["Namespaces", "Selectors"]
 
 _NAMESPACES = GroupResource("", "namespaces")
 _REMEMBERED = 1024
@@ -60,19 +62,48 @@ def _labels(obj: Obj | None) -> dict[str, str]:
     return labels
 
 
-def selects_object(selector: LabelSelector, attributes: Attributes) -> bool:
-    """Whether the new or the old object is selected."""
+class Selectors:
+    """The selectors of a webhook or of constraints, parsed when a request first needs them: somebody may have stored
+    one that is none, which concerns no other request."""
+
+    __slots__ = ("_given", "_parsed")
+
+    def __init__(self, given: Obj) -> None:
+        """``given``: what has a ``namespaceSelector`` and an ``objectSelector``."""
+        self._given = given
+        self._parsed: tuple[LabelSelector, LabelSelector] | None = None
+
+    async def select(self, attributes: Attributes, namespaces: Namespaces) -> bool:
+        """Whether the new or the old object is selected, and the namespace; what is in none always is, and a namespace
+        goes by its own labels.
+
+        Raises:
+            APIError: there is no such namespace, or one of them is no selector.
+        """
+        of_objects, of_namespaces = self._parsed or self._parse()
+        return _selects_object(of_objects, attributes) and await _selects_namespace(
+            of_namespaces, attributes, namespaces
+        )
+
+    def _parse(self) -> tuple[LabelSelector, LabelSelector]:
+        given = self._given
+        try:
+            self._parsed = (
+                label_selector_of(given.get("objectSelector") or {}),
+                label_selector_of(given.get("namespaceSelector") or {}),
+            )
+        except ValueError as error:
+            raise internal_error(str(error)) from error
+        return self._parsed
+
+
+def _selects_object(selector: LabelSelector, attributes: Attributes) -> bool:
     if selector.empty:
         return True
     return any(obj is not None and selector.matches(_labels(obj)) for obj in (attributes.obj, attributes.old))
 
 
-async def selects_namespace(selector: LabelSelector, attributes: Attributes, namespaces: Namespaces) -> bool:
-    """Whether the object's namespace is selected; what is in none always is, and a namespace goes by its own labels.
-
-    Raises:
-        APIError: there is no such namespace.
-    """
+async def _selects_namespace(selector: LabelSelector, attributes: Attributes, namespaces: Namespaces) -> bool:
     is_namespace = attributes.resource.resource == "namespaces"
     if selector.empty or (not attributes.namespace and not is_namespace):
         return True

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.selectors.objects import label_selector_of
 from controlplane.apiserver.admission.api import Attributes, Operation
 from controlplane.plugins.admission.matching.rules import Candidate, Match, candidates, first_match
-from controlplane.plugins.admission.matching.selection import Namespaces, selects_namespace, selects_object
+from controlplane.plugins.admission.matching.selection import Namespaces, Selectors
 
 __all__ = ["Constraints", "Place", "Scope"]
 
@@ -45,21 +44,18 @@ class Scope(NamedTuple):
             found: Match | None = Match(attributes.resource, attributes.kind)
         else:
             found = first_match(self.among, attributes)
-        if found is None or not selects_object(constraints.object_selector, attributes):
-            return None
-        return found if await selects_namespace(constraints.namespace_selector, attributes, namespaces) else None
+        return found if found is not None and await constraints.selectors.select(attributes, namespaces) else None
 
 
 class Constraints:
     """A MatchResources."""
 
-    __slots__ = ("_everywhere", "_exact", "_excluded", "_rules", "namespace_selector", "object_selector")
+    __slots__ = ("_everywhere", "_exact", "_excluded", "_rules", "selectors")
 
     def __init__(self, given: Obj) -> None:
         self._rules, self._excluded = given.get("resourceRules") or (), given.get("excludeResourceRules") or ()
         self._exact = given.get("matchPolicy") == "Exact"
-        self.namespace_selector = label_selector_of(given.get("namespaceSelector") or {})
-        self.object_selector = label_selector_of(given.get("objectSelector") or {})
+        self.selectors = Selectors(given)
         self._everywhere = None if self._rules or self._excluded else Scope(self, None, ())
 
     def at(self, place: Place) -> Scope | None:

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from controlplane.apimachinery.codec.json import MalformedJSON, loads
 from controlplane.apimachinery.identity import GVR, GroupResource, Key, Obj
-from controlplane.apimachinery.quota_names import quota_names
+from controlplane.apimachinery.quota_names import UNCOUNTED, quota_names
 from controlplane.apis.core.resourcequotas import RESOURCE_QUOTAS
 from controlplane.apiserver.admission.api import Attributes, Hooks, Operation, refused
 from controlplane.apiserver.registry.translate import translate
@@ -33,7 +33,7 @@ from controlplane.storage.api import Entry as StoredEntry
 from controlplane.storage.api import Keep, Storage
 from controlplane.storage.cache.entry import Entry
 from controlplane.storage.cache.ring import Change
-from controlplane.storage.errors import KeyNotFound, StorageError
+from controlplane.storage.errors import KeyNotFound, StorageError, Unreadable
 
 __all__ = ["PLUGIN"]
 
@@ -42,8 +42,6 @@ log = logs.get(__name__)
 _Change = Callable[[Obj, StoredEntry], Awaitable[Obj | Keep]]
 
 _QUOTAS = RESOURCE_QUOTAS.gr
-_UNCOUNTED = frozenset({GroupResource("", "events"), GroupResource("events.k8s.io", "events")})
-"""There are too many of them, and they go by themselves."""
 _API_VERSIONS = frozenset({"apiserver.config.k8s.io/v1", "resourcequota.admission.k8s.io/v1beta1"})
 
 
@@ -83,8 +81,9 @@ class _Quotas:
         quotas.pop(name, None)
         if entry is not None:
             try:
+                entry.require_readable()
                 quotas[name] = loads(entry.data)
-            except MalformedJSON as error:
+            except (Unreadable, MalformedJSON) as error:
                 log.warning("a quota cannot be read, and bounds nothing", namespace=namespace, name=name, error=error)
         if not quotas:
             del self._by_namespace[namespace]
@@ -101,7 +100,7 @@ class _Quota:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def wants(self, _operation: Operation, resource: GVR, subresource: str) -> bool:
-        return bool(self.quotas or self._limited) and not subresource and resource.gr not in _UNCOUNTED
+        return bool(self.quotas or self._limited) and not subresource and resource.gr not in UNCOUNTED
 
     async def validate(self, attributes: Attributes) -> None:
         namespace, resource = attributes.namespace, attributes.resource.gr

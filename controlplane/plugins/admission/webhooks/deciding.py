@@ -12,7 +12,7 @@ from controlplane.base.aside import aside
 from controlplane.base.late import importing
 from controlplane.plugins.admission.expressions.requests import admission_request
 from controlplane.plugins.admission.matching.rules import Match, first_match
-from controlplane.plugins.admission.matching.selection import Namespaces, selects_namespace, selects_object
+from controlplane.plugins.admission.matching.selection import Namespaces
 from controlplane.plugins.admission.matching.versions import Versions
 from controlplane.plugins.admission.webhooks.index import Relevant
 
@@ -40,9 +40,7 @@ class Decider:
         """
         hook = relevant.hook
         found = first_match(relevant.among, attributes)
-        if found is None or not selects_object(hook.object_selector, attributes):
-            return None
-        if not await selects_namespace(hook.namespace_selector, attributes, self._namespaces):
+        if found is None or not await hook.selectors.select(attributes, self._namespaces):
             return None
         if not hook.conditional:
             return found

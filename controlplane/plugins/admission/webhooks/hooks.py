@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from controlplane.apimachinery.identity import Obj
-from controlplane.apimachinery.selectors.objects import label_selector_of
 from controlplane.apiserver.admission.api import Operation
 from controlplane.client.webhook import WebhookAddress
 from controlplane.plugins.admission.matching.rules import Candidate, Match, candidates
+from controlplane.plugins.admission.matching.selection import Selectors
 
 if TYPE_CHECKING:
     from controlplane.plugins.admission.expressions.conditions import Conditions
@@ -39,8 +39,7 @@ class Webhook:
         self.review_version = next(
             (version for version in given.get("admissionReviewVersions") or () if version in REVIEW_VERSIONS), None
         )
-        self.namespace_selector = label_selector_of(given.get("namespaceSelector") or {})
-        self.object_selector = label_selector_of(given.get("objectSelector") or {})
+        self.selectors = Selectors(given)
         self._given, self._step = given, step
 
     @cached_property

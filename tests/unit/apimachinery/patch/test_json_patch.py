@@ -104,6 +104,60 @@ def test_what_does_not_apply(operation: Obj) -> None:
     assert before == DATA
 
 
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        (op("add", "/nope/x", value=1), 'add operation does not apply: doc is missing path: "/nope/x": missing value'),
+        (
+            op("add", "/list/x/y", value=1),
+            'add operation does not apply: doc is missing path: "/list/x/y": missing value',
+        ),
+        (
+            op("add", "/list/x", value=1),
+            "error in add for path: '/list/x': value was not a proper array index: 'x': strconv.Atoi: parsing \"x\": invalid syntax",  # noqa: E501
+        ),
+        (
+            op("add", "/list/9", value=1),
+            "error in add for path: '/list/9': Unable to access invalid index: 9: invalid index referenced",
+        ),
+        ({"op": "add"}, "add operation failed to decode path: missing value"),
+        (op("remove", "/list/-"), "error in remove for path: '/list/-': strconv.Atoi: parsing \"-\": invalid syntax"),
+        (
+            op("remove", "/data/none"),
+            "error in remove for path: '/data/none': Unable to remove nonexistent key: none: missing value",
+        ),
+        (
+            op("replace", "/list/-", value=1),
+            "replace operation does not apply: doc is missing key: /list/-: missing value",
+        ),
+        ({"op": "replace"}, "replace operation failed to decode path: operation missing path field: missing value"),
+        (
+            op("move", "/data/x", **{"from": "/data/none"}),
+            "error in move for path: 'none': Unable to remove nonexistent key: none: missing value",
+        ),
+        (
+            op("move", "/nope/x", **{"from": "/data/k"}),
+            "move operation does not apply: doc is missing destination path: /nope/x: missing value",
+        ),
+        (op("move", "/x"), "move operation failed to decode from: operation, missing from field: missing value"),
+        (
+            op("copy", "/x", **{"from": "/nope/x"}),
+            "copy operation does not apply: doc is missing from path: /nope/x: missing value",
+        ),
+        (
+            op("copy", "/list/5", **{"from": "/data"}),
+            "error while adding value during copy: Unable to access invalid index: 5: invalid index referenced",
+        ),
+        (op("test", "/nope/x", value=1), "test operation does not apply: is missing path: /nope/x: missing value"),
+        (op("test", "/data/k", value=1), "testing value /data/k failed: test failed"),
+    ],
+)
+def test_why_it_does_not_apply(operation: Obj, message: str) -> None:
+    with pytest.raises(PatchNotApplicable) as refused:
+        apply_json_patch(DATA, [operation])
+    assert str(refused.value) == message
+
+
 @pytest.mark.parametrize("patch", [{"data": {}}, "text", None, [1], [[]]])
 def test_what_is_no_patch(patch: Any) -> None:
     with pytest.raises(MalformedPatch):

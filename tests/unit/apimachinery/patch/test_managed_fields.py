@@ -90,6 +90,16 @@ def test_apply_owns_what_it_states_and_removes_what_it_no_longer_states() -> Non
     assert owners(second)["me", "Apply"] == {"f:map": {"f:b": {}}}
 
 
+@pytest.mark.parametrize("stated", [{}, None])
+def test_a_field_that_is_applied_empty_stays_when_all_in_it_is_given_up(stated: Any) -> None:
+    """As in structured-merge-diff 6.3.2, that of Kubernetes 1.36.0: the recorded status of a policy's type checks."""
+    fields = manager()
+    first = fields.apply(created(fields), thing(map={"a": "1"}, nested={"a": "1"}), "me", force=False)
+    second = fields.apply(first, thing(map=stated, nested=stated), "me", force=False)
+    assert (second["map"], second["nested"]) == ({}, {})
+    assert owners(second)["me", "Apply"] == {"f:map": {}, "f:nested": {}}
+
+
 def test_what_two_own_stays_when_one_gives_it_up() -> None:
     fields = manager()
     live = created(fields, by="other", number=1)

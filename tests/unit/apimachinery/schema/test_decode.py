@@ -13,6 +13,7 @@ from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, Decoder, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.native import (
     always,
+    any_value,
     anything,
     array,
     binary,
@@ -25,6 +26,7 @@ from controlplane.apimachinery.schema.native import (
     record,
     string,
     time,
+    union,
 )
 
 RULE = record({"verbs": array(string()), "ports": array(integer())}, go_type="v1.Rule", required=("verbs",))
@@ -45,6 +47,9 @@ SCHEMA = record(
         "sizes": mapping(array(integer(bits=64))),
         "blobs": array(binary()),
         "nested": mapping(mapping(string())),
+        "named": array(RULE, go_type="v1.Rules"),
+        "anything": array(any_value(go_type="v1.JSON")),
+        "either": union({"object": RULE, "array": array(RULE)}),
     },
     go_type="v1.Thing",
 )
@@ -76,6 +81,9 @@ def decoded(**fields: Any) -> Obj:
         ({"flags": 1}, "number into Go struct field Thing.flags of type map[string]bool"),
         ({"sizes": {"k": 1}}, "number into Go struct field Thing.sizes of type []int64"),
         ({"blobs": {}}, "object into Go struct field Thing.blobs of type [][]uint8"),
+        ({"byName": {"k.x[0]": {"verbs": 1}}}, "number into Go struct field Rule.byName.verbs of type []string"),
+        ({"named": 1}, "number into Go struct field Thing.named of type v1.Rules"),
+        ({"anything": 1}, "number into Go struct field Thing.anything of type []v1.JSON"),
         ({"nested": 1}, "number into Go struct field Thing.nested of type map[string]map[string]string"),
         ({"rules": ["x"]}, "string into Go struct field Thing.rules of type v1.Rule"),
         ({"binaryData": {"k": 1}}, "number into Go struct field Thing.binaryData of type []uint8"),
@@ -103,6 +111,24 @@ def test_wrong_types(fields: Obj, message: str) -> None:
     with pytest.raises(DecodeError) as caught:
         DECODER.decode(fields)
     assert str(caught.value).removeprefix("json: cannot unmarshal ") == message
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"rules": [{"ports": 1}]}, "cannot restore slice from int64"),
+        ({"spec": {"phase": 1}}, "cannot convert int64 to v1.Phase"),
+        (
+            {"either": {"verbs": [1]}},
+            "json: cannot unmarshal number into Go struct field Rule.verbs of type string",
+        ),
+        ({"either": [3]}, "json: cannot unmarshal number into Go value of type v1.Rule"),
+    ],
+)
+def test_wrong_types_of_what_never_was_one_text(fields: Obj, message: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        DECODER.decode(fields)
+    assert caught.value.converted == message
 
 
 @pytest.mark.parametrize("value", [[], "text", 1])

@@ -48,12 +48,41 @@ def test_it_is_private_and_written_only_when_it_changes(tmp_path: Path) -> None:
     assert os.listdir(path.parent) == ["admin.conf"]
 
 
-def test_somebody_elses_file_is_left_alone(tmp_path: Path) -> None:
+def test_what_kubectl_has_changed_in_it_is_kept(tmp_path: Path) -> None:
+    """``kubectl config set-context --current --namespace=shop`` rewrites the file, without comments."""
+    path = tmp_path / "admin.conf"
+    config = yaml.safe_load(TEXT)
+    config["contexts"] = [one for one in config["contexts"] if one["name"] == config["current-context"]]
+    config["contexts"][0]["context"]["namespace"] = "shop"
+    config["clusters"].append({"name": "other", "cluster": {"server": "https://other"}})
+    path.write_text(yaml.safe_dump(config))
+    assert write_kubeconfig(path, TEXT.replace("6443", "7443").replace("T" * 32, "N" * 32))
+    written = yaml.safe_load(path.read_text())
+    assert [one["cluster"]["server"] for one in written["clusters"]] == ["https://127.0.0.1:7443", "https://other"]
+    assert {"name": "admin", "user": {"token": "N" * 32}} in written["users"]
+    current, certificate = written["contexts"]
+    assert current["context"] == {"cluster": "controlplane", "user": "admin", "namespace": "shop"}
+    assert certificate["name"] == "controlplane-certificate"
+    assert not write_kubeconfig(path, TEXT.replace("6443", "7443").replace("T" * 32, "N" * 32))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "apiVersion: v1\n",
+        "no: [yaml",
+        "just text",
+        "clusters: 5",
+        "clusters: [{name: controlplane}]",
+        "clusters: [{name: controlplane, cluster: {certificate-authority-data: eA==}}]",
+    ],
+)
+def test_somebody_elses_file_is_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "config"
-    path.write_text("apiVersion: v1\n")
+    path.write_text(content)
     with pytest.raises(KubeconfigError, match="config: exists and was not written by this program"):
         write_kubeconfig(path, TEXT)
-    assert path.read_text() == "apiVersion: v1\n"
+    assert path.read_text() == content
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

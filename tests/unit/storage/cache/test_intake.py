@@ -75,21 +75,23 @@ def test_foreign_layouts_are_laid_out(value: bytes) -> None:
         pytest.param(b"[1]", "not a JSON object with metadata", id="a list"),
         pytest.param(b'{"kind":"X","apiVersion":"v1"}', "not a JSON object with metadata", id="no metadata"),
         pytest.param(
-            b'{"kind":"X","apiVersion":"v1","metadata":{"name":{}}}', "metadata.name is of another type", id="name"
+            b'{"kind":"X","apiVersion":"v1","metadata":{"name":{}}}',
+            "cannot unmarshal object into Go struct field ObjectMeta.name of type string",
+            id="name",
         ),
         pytest.param(
             b'{"kind":"X","apiVersion":"v1","metadata":{"labels":{"a":5}}}',
-            "metadata.labels is of another type",
+            "cannot unmarshal number into Go struct field ObjectMeta.labels of type string",
             id="labels",
         ),
         pytest.param(
             b'{"kind":"X","apiVersion":"v1","metadata":{"finalizers":{"a":"b"}}}',
-            "metadata.finalizers is of another type",
+            "cannot unmarshal object into Go struct field ObjectMeta.finalizers of type []string",
             id="finalizers",
         ),
         pytest.param(
             b'{"kind":"X","apiVersion":"v1","metadata":{"ownerReferences":["a"]}}',
-            "metadata.ownerReferences is of another type",
+            "cannot unmarshal string into Go struct field ObjectMeta.ownerReferences of type v1.OwnerReference",
             id="owners",
         ),
         pytest.param(b'{"metadata":{}}', "apiVersion or kind is missing", id="no kind"),

@@ -79,3 +79,22 @@ def test_what_is_no_set_is_refused(bad: Any) -> None:
 def test_path_text() -> None:
     assert path_text(("f:spec", 'k:{"port":80,"protocol":"TCP"}', "f:name")) == '.spec[port=80,protocol="TCP"].name'
     assert path_text(("f:set", 'v:"x"')) == '.set[="x"]'
+    assert path_text(("f:set", "v:0.00001", 'v:"\\u0007"')) == '.set[=1e-05][="\\a"]'
+
+
+@pytest.mark.parametrize(
+    ("element", "expected"),
+    [
+        ("v:1.0", "v:1"),
+        ("v:-0.0", "v:0"),
+        ("v:1e3", "v:1000"),
+        ("v:1e20", "v:100000000000000000000"),
+        ("v:1e21", "v:1e+21"),
+        ("v:2.50", "v:2.5"),
+        ("v:0.000001", "v:0.000001"),
+        ("v:1e-7", "v:1e-07"),
+        ('k:{"q":1.0,"p":2}', 'k:{"p":2,"q":1}'),
+    ],
+)
+def test_equal_numbers_are_equal_elements(element: str, expected: str) -> None:
+    assert canonical(element) == expected

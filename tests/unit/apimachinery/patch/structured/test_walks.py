@@ -97,7 +97,7 @@ def test_merge_changes_neither_argument() -> None:
 def test_remove_takes_fields_and_items() -> None:
     obj = {"scalar": "x", "map": {"a": "1", "b": "2"}, "set": ["a", "b"], "nested": {"a": "1"}}
     gone: Any = {"f:scalar": {}, "f:map": {"f:a": {}}, "f:set": {'v:"a"': {}}, "f:nested": {"f:a": {}}}
-    assert remove(obj, gone, THING) == {"map": {"b": "2"}, "set": ["b"], "nested": None}
+    assert remove(obj, gone, THING) == {"map": {"b": "2"}, "set": ["b"], "nested": {}}
 
 
 @pytest.mark.parametrize(

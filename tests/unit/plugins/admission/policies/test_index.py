@@ -161,19 +161,13 @@ def test_a_policy_that_cannot_be_read_fails_every_request_until_it_is_mended() -
 
     async def steps(it: Opened) -> None:
         broken = policy("broken")
-        broken["spec"]["matchConstraints"]["objectSelector"] = {"matchExpressions": [{"operator": "In"}]}
+        broken["spec"]["matchConstraints"]["resourceRules"] = [{"operations": 7}]
         await it.add(policy("one"), binding("a", "one"), broken, binding("b", "broken"))
-        for _ in range(2):
-            with pytest.raises(KeyError):
-                await it.names()
-        await it.replace(policy("broken"))
-        assert list(await it.names()) == ["broken", "one"]
-        odd = policy("odd")
-        odd["spec"]["matchConstraints"]["resourceRules"] = [{"operations": 7}]
-        await it.add(odd, binding("c", "odd"))
         for _ in range(2):
             with pytest.raises(TypeError):
                 await it.names()
+        await it.replace(policy("broken"))
+        assert list(await it.names()) == ["broken", "one"]
 
     scenario(steps)
 
