@@ -16,10 +16,9 @@ from controlplane.apiserver.discovery.received import NotDiscovery, groups_of, r
 from controlplane.apiserver.openapi.remote_parts import NotOpenAPI
 from controlplane.apiserver.registry.peers import Peer
 from controlplane.client.forward.head import header_lines
-from controlplane.client.forward.identity import PEER_PROXIED, identity_headers
+from controlplane.client.forward.identity import MEANT_FOR, PEER_PROXIED, identity_headers
 from controlplane.client.forward.transport import ForwardTransport, NotTrusted, Unanswered
 from controlplane.client.webhook import Endpoint
-from controlplane.peerproxy.mark import MEANT_FOR
 from controlplane.peerproxy.trust import NOT_BELIEVED, NOT_USABLE, PeerTrust, remedy_of
 
 __all__ = ["AskFailed", "PeerDocuments", "checked", "parsed", "path_of"]

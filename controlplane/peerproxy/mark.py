@@ -22,13 +22,10 @@ from controlplane.base.clock import Clock
 from controlplane.client.forward.identity import PEER_PROXIED
 from controlplane.client.request import Handler, KnownHeaders, Request, Response
 
-__all__ = ["MARK", "MEANT_FOR", "mark_filter"]
+__all__ = ["MARK", "mark_filter"]
 
 MARK = "peer-mark"
 """The filter's name; its place is after authentication."""
-MEANT_FOR = istr("X-Controlplane-Meant-For")
-"""Header of a question to a peer: its server id. Who is another one does not answer, since the answer would count as
-that peer's: addresses may lead to somebody else, to the asker itself too. Kubernetes' servers do not look at it."""
 QUIET_SECONDS = 60.0
 """Between two lines about refused requests, whose number is not ours to choose."""
 

@@ -21,6 +21,7 @@ from controlplane.apiserver.registry.peers import FROM_PEER, NOT_ALL_HEARD, Else
 from controlplane.apiserver.registry.sources import SourceDescriptor, SourceHook, SourceHost, SourceServices
 from controlplane.apiserver.registry.table import ResourceTable
 from controlplane.client.forward.head import quoted_path
+from controlplane.client.forward.identity import MEANT_FOR
 from controlplane.client.forward.transport import ForwardTransport
 from controlplane.client.request import Request, Response
 from controlplane.client.request_info import RequestInfo
@@ -29,7 +30,6 @@ from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.everybodys import Everybodys
 from controlplane.peerproxy.fetch import PeerFetch
 from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder, Route
-from controlplane.peerproxy.mark import MEANT_FOR
 from controlplane.peerproxy.metrics import ENDPOINT_RESOLUTION, PROXY_ERRORS, REFUSED, Rerouted, gvr_labels
 from controlplane.peerproxy.stale import as_stale
 from controlplane.peerproxy.trust import PeerTrust

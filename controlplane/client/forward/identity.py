@@ -20,15 +20,20 @@ from controlplane.client.forward.head import header_lines, quoted_path, version_
 from controlplane.client.request import KnownHeaders, Request
 from controlplane.client.webhook import Endpoint
 
-__all__ = ["PEER_PROXIED", "ToPeer", "asks_for_upgrade", "forwarded", "identity_headers", "to_peer"]
+__all__ = ["MEANT_FOR", "PEER_PROXIED", "ToPeer", "asks_for_upgrade", "forwarded", "identity_headers", "to_peer"]
 
 PEER_PROXIED = "x-kubernetes-peer-proxied"
 """Says that a server on the same store has sent a request on, so that it is sent on once. Nobody but the peer proxy
 sets it."""
 
+MEANT_FOR = "X-Controlplane-Meant-For"
+"""Header of a question to a peer: its server id. Who is another one does not answer, since the answer would count as
+that peer's: addresses may lead to somebody else, to the asker itself too. Kubernetes' servers do not look at it."""
+
 _USER, _UID, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Uid", "X-Remote-Group", "X-Remote-Extra-"
 _REMOTE = "x-remote-"
-_CREDENTIALS = frozenset({"authorization", PEER_PROXIED})
+_CREDENTIALS = frozenset({"authorization", PEER_PROXIED, MEANT_FOR.lower()})
+"""What says who sends a request, and to whom: it is not so of the next."""
 _HOPS = frozenset(
     {
         *("connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization"),

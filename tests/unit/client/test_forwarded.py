@@ -11,7 +11,7 @@ from multidict import CIMultiDict
 from controlplane.apimachinery.status import APIError
 from controlplane.apimachinery.user import UserInfo
 from controlplane.client.forward.head import quoted_path, request_head
-from controlplane.client.forward.identity import PEER_PROXIED, forwarded, to_peer
+from controlplane.client.forward.identity import MEANT_FOR, PEER_PROXIED, forwarded, to_peer
 from controlplane.client.request import KnownHeaders, Request
 from controlplane.client.webhook import Endpoint
 
@@ -51,6 +51,7 @@ def test_who_asks_goes_along_and_what_it_says_of_itself_does_not() -> None:
         ("X-REMOTE-USER", "root"),
         ("x-remote-extra-y", "z"),
         (PEER_PROXIED, "true"),
+        (MEANT_FOR, "somebody"),
         ("Connection", "keep-alive, X-Hop"),
         ("x-hop", "1"),
         ("X-Forwarded-Uri", "/elsewhere"),
