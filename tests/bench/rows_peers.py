@@ -13,6 +13,7 @@ from statistics import median
 
 import uvloop
 
+from tests.bench.awake import awake
 from tests.bench.load import Connection, Load
 from tests.bench.report import Row
 from tests.etcd_fixture import etcd_server
@@ -45,7 +46,7 @@ def peers() -> Iterator[Row]:
         proxied, direct = (
             Load(**plane.target.options(), path=f"{COLLECTION}/one?resourceVersion=0") for plane in (a, b)
         )
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with awake(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             turns = runner.run(_in_turns(proxied, direct))
     ratios = sorted(through_peer / alone for through_peer, alone in turns)
     proxied_us, direct_us = (round(median(times) * 1e6) for times in zip(*turns, strict=True))
