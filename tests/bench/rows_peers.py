@@ -23,9 +23,10 @@ from tests.integration.peerproxy.processes import server, soon
 __all__ = ["peers"]
 
 TURN_REQUESTS = 100
-TURNS = 80
+TURNS = 240
 """Each is some 50 ms through a peer, then as many requests sent directly, of which the median times are compared: what
-else happens on the machine meets both, or a few requests or turns, which the medians leave out."""
+else happens on the machine meets both, or a few requests or turns, which the medians leave out. Half a minute in all:
+a virtual machine has spells of ten seconds in which waking a process is slow."""
 COLLECTION = f"/apis/{GADGETS.gv}/namespaces/default/gadgets"
 
 
