@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-import uvloop
+from controlplane.base.runner import runner
 
 __all__ = ["run"]
 
@@ -20,5 +20,5 @@ def run(coro: Coroutine[Any, Any, T], *, seconds: float = 60.0) -> T:
         async with asyncio.timeout(seconds):
             return await coro
 
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(bounded())
+    with runner() as used:
+        return used.run(bounded())

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Generator
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck, settings
 
-from tests.alone import turn
+from tests.alone import turn, without_what_others_left
+from tests.watchdog import Watchdog
 
 LONG = bool(os.environ.get("CONTROLPLANE_TEST_LONG"))
 
@@ -42,6 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 _LOCKS = pytest.StashKey[TemporaryDirectory[str]]()
+_WATCHDOG = pytest.StashKey[Watchdog]()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -61,12 +65,33 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Where several workers run tests, one marked ``alone`` runs while no other does."""
+    """A test marked ``alone`` runs while no other does, where several workers run tests (pytest-xdist)."""
     worker = getattr(item.config, "workerinput", None)
-    if worker is None:
+    alone = item.get_closest_marker("alone") is not None
+    with ExitStack() as around:
+        if worker is not None:
+            around.enter_context(turn(Path(worker["turns"]), alone=alone))
+        if alone:
+            around.enter_context(without_what_others_left())
         return (yield)
-    with turn(Path(worker["turns"]), alone=item.get_closest_marker("alone") is not None):
-        return (yield)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_WATCHDOG] = Watchdog(os.dup(config.stash[fault_handler_stderr_fd_key]))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool:
+    """In place of pytest-timeout's ways to end a test."""
+    item.config.stash[_WATCHDOG].watch(item.nodeid, settings.timeout)
+    return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_cancel_timer(item: pytest.Item) -> bool:
+    item.config.stash[_WATCHDOG].rest()
+    return True
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

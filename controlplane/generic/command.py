@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from controlplane.base import process
 from controlplane.base.options import Loaded, OptionGroup, OptionsError, load
+from controlplane.base.runner import runner
 from controlplane.generic.options import GenericOptions
 
 if TYPE_CHECKING:
     from controlplane.generic.config import CompletedConfig, Config
 
-__all__ = ["REFUSED", "UNUSABLE", "load_options", "loop_factory", "serve_command", "stop_on_signals"]
+__all__ = ["REFUSED", "UNUSABLE", "load_options", "serve_command", "stop_on_signals"]
 
 UNUSABLE = 1
 REFUSED = 2
@@ -106,8 +107,8 @@ def _run(options: O, configure: Callable[[O], Config] | None, program: str) -> i
         config = (configure or config_of)(options)
         config.whole_process = True
         completed = config.complete()
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_serve(completed, program))
+        with runner() as used:
+            used.run(_serve(completed, program))
     except (ConfigError, StartError) as error:
         print(f"{program}: {error}", file=sys.stderr)  # noqa: T201  # one line, also where logs are JSON
         return UNUSABLE
@@ -167,12 +168,3 @@ def stop_on_signals(stop: asyncio.Event) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told)
-
-
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop where there is one (not on Windows), else asyncio's own loop."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop

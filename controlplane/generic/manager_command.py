@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from controlplane.base import logs, process
+from controlplane.base.runner import runner
 from controlplane.base.tasks import TaskGroup
-from controlplane.generic.command import UNUSABLE, load_options, loop_factory, stop_on_signals
+from controlplane.generic.command import UNUSABLE, load_options, stop_on_signals
 from controlplane.generic.controller_manager import ManagerFailed, controller_manager
 from controlplane.generic.manager_options import ManagerOptions
 
@@ -24,8 +25,8 @@ def manager_command(argv: Sequence[str], *, program: str, usage: str = "") -> in
     options = loaded.options
     logs.configure(format=options.logs.logging_format, verbosity=options.logs.verbosity)
     try:
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_run(options))
+        with runner() as used:
+            used.run(_run(options))
     except ManagerFailed as error:
         print(f"{program}: {error}", file=sys.stderr)  # noqa: T201  # one line, also where logs are JSON
         return UNUSABLE

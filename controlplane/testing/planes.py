@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from controlplane.apimachinery.user import MASTERS_GROUP, UserInfo
+from controlplane.base.runner import runner
 from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import ResourceClient
 from controlplane.controllers import flow_control, root_ca, service_accounts
@@ -201,8 +202,8 @@ def plane_in_thread(
             raise
 
     def thread_main() -> None:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(serve())
+        with runner() as used:
+            used.run(serve())
 
     thread = threading.Thread(target=thread_main, name="controlplane", daemon=True)
     thread.start()
@@ -212,13 +213,3 @@ def plane_in_thread(
         if not stop.done():
             stop.set_result(None)
         thread.join(START_SECONDS)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's, where there is one."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory

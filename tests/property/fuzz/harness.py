@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import uvloop
 from hypothesis import Phase, settings
 
+from controlplane.base.runner import runner
 from tests.unit.apiserver.plane import Answer, Plane, running_plane
 
 __all__ = ["LONG", "NAMES", "NAMESPACE", "SECONDS", "Fuzzed", "check_status", "counted", "fuzzed_plane"]
@@ -98,11 +98,11 @@ class Fuzzed:
 @contextmanager
 def fuzzed_plane() -> Iterator[Fuzzed]:
     """A plane with a namespace, alive for many examples."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with runner() as used:
         context = running_plane()
-        plane = runner.run(context.__aenter__())
+        plane = used.run(context.__aenter__())
         try:
-            runner.run(plane.namespace(NAMESPACE))
-            yield Fuzzed(plane, runner)
+            used.run(plane.namespace(NAMESPACE))
+            yield Fuzzed(plane, used)
         finally:
-            runner.run(context.__aexit__(None, None, None))
+            used.run(context.__aexit__(None, None, None))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,14 +22,6 @@ STRETCH_SECONDS = 0.1
 """Of this thread's own time; a hundred times what the sizes here need."""
 DECODER = Decoder("CustomResourceDefinition", DEFINITIONS.versions[0].schema)
 TEXT = {"type": "string"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_of_others_is_collected() -> Iterator[None]:
-    """What other tests have left in this process is no part of what is measured."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def nested(depth: int, around: Callable[[Obj], Obj], inner: Obj) -> Obj:
