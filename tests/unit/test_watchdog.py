@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-
 HANGING = """
 import asyncio, threading, time
 import pytest, uvloop
