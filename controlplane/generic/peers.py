@@ -64,6 +64,7 @@ def add_peer_proxy(config: Config, options: PeerProxyOptions) -> None:
                 proxy_cert_file=aggregation.proxy_cert_file,
                 proxy_key_file=aggregation.proxy_key_file,
                 whole=options.whole_discovery,
+                told=config.identity.record_annotations,
             )
         )
     )

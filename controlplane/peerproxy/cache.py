@@ -1,4 +1,5 @@
-"""What each live peer serves, as it last said; asked again when a peer comes, moves or is started anew.
+"""What each live peer serves, as it last said; asked again when a peer comes, moves or is started anew, and when it
+tells that it serves something else, if this server would not see that in the store.
 
 A peer is asked by one task at a time, again and again until it answers: at first soon, then ever more slowly. What it
 said before counts meanwhile, marked as stale. A peer that has never answered is *unheard*: nobody knows what it serves.
@@ -21,6 +22,7 @@ from controlplane.base.values import dataclass
 from controlplane.peerproxy.discovery import AskFailed
 from controlplane.peerproxy.fetch import Fetch, Resources
 from controlplane.peerproxy.metrics import FETCH_DISCOVERY, PEERS, SYNC_ERRORS
+from controlplane.peerproxy.told import SERVES_ANNOTATION
 
 __all__ = ["Heard", "PeerCache"]
 
@@ -51,7 +53,8 @@ class Heard:
 
 
 class PeerCache:
-    """``heard``: by server id. ``changed`` is called after it has changed.
+    """``heard``: by server id. ``changed`` is called after it has changed. ``sees_all`` tells whether this server sees
+    in the store what peers serve otherwise while they run.
 
     Nothing is asked before ``begin``; until then all peers are unheard.
     """
@@ -62,10 +65,12 @@ class PeerCache:
         fetch: Fetch,
         *,
         changed: Callable[[], None],
+        sees_all: Callable[[], bool],
         clock: Clock,
         on_failure: Callable[[BaseException], None],
     ) -> None:
         self._peers, self._fetch, self._changed, self._clock = peers, fetch, changed, clock
+        self._sees_all = sees_all
         self.heard: dict[str, Heard] = {}
         self._begun = self._closed = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -118,7 +123,7 @@ class PeerCache:
             if self.heard.pop(id_, None) is not None:
                 self._changed()
             self._look()
-        elif old is None or _process(old) != _process(new):
+        elif old is None or _process(old) != _process(new) or (_serves(old) != _serves(new) and not self._sees_all()):
             if id_ not in self.heard:
                 self._waiting.add(id_)
             self._look()
@@ -215,6 +220,10 @@ class PeerCache:
         if why != told or now >= quiet_until:
             self._told[id_] = why, now + QUIET_SECONDS
             log.error("a peer cannot be asked what it serves", peer=id_, error=why, do=remedy)
+
+
+def _serves(peer: Peer) -> str:
+    return peer.annotations.get(SERVES_ANNOTATION, "")
 
 
 def _process(peer: Peer) -> tuple[str, int, str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
+from controlplane.base.live import LiveMapping
 from controlplane.base.values import dataclass
 
 __all__ = ["PeerProxyConfig"]
@@ -13,6 +16,7 @@ class PeerProxyConfig:
     what this server shows to them, so that they believe whom it names.
 
     ``whole``: all forms of discovery and OpenAPI show what peers serve, too; else only aggregated discovery does.
+    ``told``: the annotations of this server's record, for what it tells its peers.
     ``requests`` and ``streams``: how many ordinary requests, and watches, one peer is sent at a time.
     """
 
@@ -20,5 +24,6 @@ class PeerProxyConfig:
     proxy_cert_file: str
     proxy_key_file: str
     whole: bool = True
+    told: LiveMapping = field(default_factory=LiveMapping)
     requests: int = 200
     streams: int = 2000

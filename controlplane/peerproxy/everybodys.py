@@ -20,6 +20,7 @@ from controlplane.storage.cache.mirror import Mirror
 __all__ = ["Everybodys", "Names"]
 
 _DEFINITIONS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+_API_SERVICES = ("apiregistration.k8s.io", "v1", "apiservices")
 
 
 class Names(NamedTuple):
@@ -56,6 +57,10 @@ class Everybodys:
             return True
         self._undefined.add(definition_key)
         return False
+
+    def sees_all(self) -> bool:
+        """Whether this server knows all kinds by which what is served comes and goes while servers run."""
+        return all(self._tables.current.lookup(*gvr) is not None for gvr in (_DEFINITIONS, _API_SERVICES))
 
     def names(self) -> Names:
         """What decides now."""

@@ -34,6 +34,7 @@ from controlplane.peerproxy.fetch import PeerFetch
 from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder, Route, Undone
 from controlplane.peerproxy.metrics import ENDPOINT_RESOLUTION, PROXY_ERRORS, REFUSED, Rerouted, gvr_labels
 from controlplane.peerproxy.stale import as_stale
+from controlplane.peerproxy.told import Told
 from controlplane.peerproxy.trust import PeerTrust
 
 __all__ = ["NAME", "PeerSource", "peer_source"]
@@ -81,12 +82,18 @@ class PeerSource:
         )
         self._everybodys = Everybodys(services.mirror, services.tables)
         self._left_out = self._everybodys.names()
+        self._told = Told(config.told, self._tables.current)
         self._routes: dict[tuple[str, str], Route] = {}
         """By verb and path, of the current table."""
         self._looking: asyncio.Handle | None = None
         fetch = PeerFetch(self._transport, self._trust, self._tables, self._everybodys, whole=config.whole)
         self._cache = PeerCache(
-            self._peers, fetch, changed=self._show, clock=self._clock, on_failure=services.on_failure
+            self._peers,
+            fetch,
+            changed=self._show,
+            sees_all=self._everybodys.sees_all,
+            clock=self._clock,
+            on_failure=services.on_failure,
         )
         self._show()
         self._stops = (self._tables.subscribe(self._look_at), self._peers.follow(self._follow))
@@ -122,6 +129,7 @@ class PeerSource:
             self._looking.cancel()
         for stop in self._stops:
             stop()
+        self._told.close()
         await self._cache.close()
         await self._transport.close()
 
@@ -235,9 +243,10 @@ class PeerSource:
         shown = groups if heard.current else as_stale(groups)
         return PeerResources.of(shown, legacy=heard.legacy, openapi=heard.openapi)
 
-    def _look_at(self, _table: ResourceTable) -> None:
+    def _look_at(self, table: ResourceTable) -> None:
         """What is everybody's may have changed; the table is not swapped while it is being swapped."""
         self._routes.clear()
+        self._told.look(table)
         if self._cache.heard and self._looking is None:
             self._looking = asyncio.get_running_loop().call_soon(self._look_again)
 

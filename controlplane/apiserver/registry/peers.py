@@ -28,7 +28,8 @@ NOT_ALL_HEARD = "not all servers have said yet what they serve, please try again
 
 
 class Peer(Protocol):
-    """A live server on the same store. ``host`` is an IP address; ``holder`` says which of its processes it is."""
+    """A live server on the same store. ``host`` is an IP address; ``holder`` says which of its processes it is,
+    ``annotations`` what else it tells."""
 
     @property
     def server_id(self) -> str: ...
@@ -38,6 +39,8 @@ class Peer(Protocol):
     def port(self) -> int: ...
     @property
     def holder(self) -> str: ...
+    @property
+    def annotations(self) -> Mapping[str, str]: ...
 
 
 class Peers(Protocol):

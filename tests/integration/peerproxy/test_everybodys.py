@@ -9,6 +9,7 @@ from controlplane.apimachinery.identity import Obj
 from tests.aio import run
 from tests.integration.peerproxy.fleet import AGGREGATED, eventually, fleet, heard, impatient, json_of
 from tests.integration.peerproxy.kinds import GADGETS, serve_a
+from tests.integration.peerproxy.test_api_services import without_custom_resources
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 BOLTS = "/apis/parts.example.org/v1/bolts"
@@ -49,6 +50,26 @@ def test_a_custom_resource_that_a_peer_was_heard_with_goes_with_its_definition(t
             shown = await json_of(impatient(a), "/apis", AGGREGATED)
             assert "parts.example.org" not in {group["metadata"]["name"] for group in shown["items"]}
             assert shown == await json_of(b, "/apis", AGGREGATED)
+
+    run(main())
+
+
+def test_a_server_that_knows_no_definitions_hears_what_comes_and_goes(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with fleet(tmp_path, "b") as (made, planes):
+            a = impatient(await made.start("a", serve_a, without_custom_resources))
+            b = planes["b"].client()
+
+            async def answered(status: int) -> bool:
+                return (await a.request("GET", BOLTS)).status == status
+
+            await eventually(lambda: answered(404))
+            for _ in range(2):
+                assert (await b.request("POST", DEFINITIONS, body=json.dumps(DEFINITION).encode())).status == 201
+                await eventually(lambda: answered(200))
+                assert "parts.example.org" in {group["name"] for group in (await json_of(a, "/apis"))["groups"]}
+                assert (await b.request("DELETE", f"{DEFINITIONS}/bolts.parts.example.org")).status == 200
+                await eventually(lambda: answered(404))
 
     run(main())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +16,7 @@ from controlplane.peerproxy.cache import PeerCache
 from controlplane.peerproxy.discovery import AskFailed
 from controlplane.peerproxy.fetch import Resources
 from controlplane.peerproxy.metrics import PEERS
+from controlplane.peerproxy.told import SERVES_ANNOTATION
 from controlplane.testing.clock import FakeClock
 from tests.aio import run
 
@@ -24,6 +26,7 @@ class Record(NamedTuple):
     host: str = "127.0.0.1"
     port: int = 1
     holder: str = "first"
+    annotations: Mapping[str, str] = MappingProxyType({})
 
 
 class Records:
@@ -71,9 +74,15 @@ class Watched:
 
     def __init__(self, records: Records, answers: Answers, clock: Clock | None = None) -> None:
         self.changes = 0
+        self.sees_all = True
         self._changed = asyncio.Event()
         self.cache = PeerCache(
-            records, answers, changed=self._count, clock=clock or SystemClock(), on_failure=self._fail
+            records,
+            answers,
+            changed=self._count,
+            sees_all=lambda: self.sees_all,
+            clock=clock or SystemClock(),
+            on_failure=self._fail,
         )
 
     def _count(self) -> None:
@@ -111,6 +120,27 @@ def test_a_peer_is_heard_once_begun_and_anew_when_it_is_started_again() -> None:
         records.set("own", Record("own"))
         await asyncio.sleep(0)
         assert answers.asked == [("a", "first"), ("a", "second")], "a refreshed record is no reason to ask"
+        await watched.cache.close()
+
+    run(main())
+
+
+def test_a_peer_that_serves_something_else_is_asked_by_who_does_not_see_it() -> None:
+    async def main() -> None:
+        records, answers = Records(Record("a")), Answers()
+        watched = Watched(records, answers)
+        watched.cache.begin()
+        await watched.until({"a": ("first", True)})
+        records.set("a", Record("a", annotations={SERVES_ANNOTATION: "1"}))
+        await asyncio.sleep(0)
+        assert len(answers.asked) == 1, "it is in the store"
+        watched.sees_all = False
+        records.set("a", Record("a", annotations={SERVES_ANNOTATION: "1", "else": "new"}))
+        await asyncio.sleep(0)
+        assert len(answers.asked) == 1, "it serves what it did"
+        records.set("a", Record("a", annotations={SERVES_ANNOTATION: "2"}))
+        await asyncio.sleep(0)
+        assert len(answers.asked) == 2
         await watched.cache.close()
 
     run(main())
