@@ -175,7 +175,7 @@ def paths(root: Fields, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
 
 
 def decode(raw: Any) -> Fields:
-    """A client's ``fieldsV1`` as a set, its elements made canonical and unknown ones dropped; ``raw`` itself if it is one.
+    """A client's ``fieldsV1`` as a set: its elements made canonical, unknown ones dropped; ``raw`` itself if it is one.
 
     Raises:
         ValueError: not a set of fields.
