@@ -280,7 +280,8 @@ class Resource:
     ``native``: a compiled-in kind: stored with its kind first, and without kind and apiVersion in the items of lists. A
     custom resource (False) is stored with its apiVersion first and keeps both in lists.
     ``generation``: a digest of everything that shapes stored bytes into served ones; encoded bytes of another
-    generation are not reused.
+    generation are not reused. ``schema_digest``: of the schema of its version, if the resource has one version that is
+    served; empty: ``generation`` stands for it.
     """
 
     group: str
@@ -308,6 +309,7 @@ class Resource:
     volatile: bool = False
     native: bool = True
     generation: str = "1"
+    schema_digest: str = ""
     storage_gvk: GVK = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -143,8 +143,13 @@ def declare(
             conversion=conversion,
         )
     columns = {v.name: v.columns for v in several if v.columns}
+    digests = {name: hashlib.sha256(dumps(schema)).hexdigest() for name, schema in schemas.items()}
+    served = [v.name for v in several if v.served]
     return made._replace(
-        versions=tuple(_with(resource, columns, strategy) for resource in made.versions),
+        versions=tuple(
+            replace(_with(resource, columns, strategy), schema_digest=digests[name])
+            for name, resource in zip(served, made.versions, strict=True)
+        ),
         stored=_with(made.stored, columns, strategy),
     )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from controlplane.apimachinery.identity import GroupVersion, Obj
 from controlplane.apiserver.discovery.documents import Documents
-from controlplane.apiserver.openapi.remote_parts import hash_in, part_of
+from controlplane.apiserver.openapi.remote_parts import hash_in, part_of, product_of
 from controlplane.apiserver.registry.peers import Peer, PeerOpenAPI
 from controlplane.apiserver.registry.table import TableHolder
 from controlplane.client.forward.transport import ForwardTransport
@@ -76,7 +76,9 @@ class PeerFetch:
                 checked(partial(part_of, document, f"{path}/", digest), where)
                 for where, document in ((f"/openapi/v3{path}", v3), ("/openapi/v2", v2))
             ]
-            found[gv] = PeerOpenAPI(digest=digest, v3=parts[0], v2=parts[1])
+            found[gv] = PeerOpenAPI(
+                digest=digest, product=checked(partial(product_of, v3), path), v3=parts[0], v2=parts[1]
+            )
         return found
 
     def _differing(self, groups: Sequence[Obj]) -> Iterator[GroupVersion]:

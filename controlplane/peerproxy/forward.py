@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 from weakref import WeakSet
 
-from controlplane.apimachinery.status import service_unavailable, too_many_requests
+from controlplane.apimachinery.status import APIError, service_unavailable, too_many_requests
 from controlplane.apiserver.registry.peers import Peer
 from controlplane.base import logs
+from controlplane.base.clock import Clock
 from controlplane.client.forward.answers import copy_until_gone, passed_on, passed_on_whole
 from controlplane.client.forward.exchange import Answer
 from controlplane.client.forward.identity import asks_for_upgrade, forwarded, to_peer
@@ -36,7 +37,7 @@ from controlplane.peerproxy.metrics import IN_FLIGHT, PROXY_ERRORS, PROXY_TRANSP
 from controlplane.peerproxy.trust import PeerTrust, remedy_of
 from controlplane.peerproxy.waits import Waits
 
-__all__ = ["CONNECT_SECONDS", "RETRY_SECONDS", "Forwarder", "Route"]
+__all__ = ["CONNECT_SECONDS", "RETRY_SECONDS", "Forwarder", "Route", "Undone"]
 
 log = logs.get(__name__)
 
@@ -44,7 +45,13 @@ CONNECT_SECONDS = 0.5
 """Peers are near: one that does not take a connection in this time is not there."""
 RETRY_SECONDS = 1
 """After this a client may try again; a peer that comes back is heard of at once."""
+SHUNNED_SECONDS = 5.0
+"""So long a peer that took no connection is not asked before others; one that was killed has a record for longer."""
 GONE = "it has gone without an answer"
+
+
+class Undone(Exception):
+    """A peer gives no answer, and nothing has been done, or may be done again: another may be asked."""
 
 
 class Route(NamedTuple):
@@ -58,19 +65,20 @@ class Route(NamedTuple):
 
 
 class _Way:
-    """The way to one peer: how many ordinary requests and streams are under way to it, and its connections (None:
-    none are known)."""
+    """The way to one peer: how many ordinary requests and streams are under way to it, its connections (None: none are
+    known), and how long it is shunned."""
 
-    __slots__ = ("endpoint", "peer", "pool", "requests", "streams")
+    __slots__ = ("endpoint", "peer", "pool", "requests", "shunned_until", "streams")
 
     def __init__(self, peer: Peer) -> None:
         self.peer, self.endpoint = peer, Endpoint(peer.host, peer.port)
         self.requests = self.streams = 0
+        self.shunned_until = 0.0
         self.pool: Pool | None = None
 
     def leads_to(self, peer: Peer) -> None:
         """From now on, as the peer is elsewhere."""
-        self.peer, self.endpoint, self.pool = peer, Endpoint(peer.host, peer.port), None
+        self.peer, self.endpoint, self.pool, self.shunned_until = peer, Endpoint(peer.host, peer.port), None, 0.0
 
 
 class Forwarder:
@@ -84,8 +92,9 @@ class Forwarder:
         trust: PeerTrust,
         *,
         unavailable: Callable[[str], None],
+        clock: Clock,
     ) -> None:
-        self._transport, self._trust, self._unavailable = transport, trust, unavailable
+        self._transport, self._trust, self._unavailable, self._clock = transport, trust, unavailable, clock
         self._most_requests, self._most_streams = config.requests, config.streams
         self._ways: dict[str, _Way] = {}
         self._waits = Waits()
@@ -101,16 +110,24 @@ class Forwarder:
         self._transport.leave(Endpoint(peer.host, peer.port), GONE)
         self._waits.gone(peer.server_id)
 
-    async def forward(self, peer: Peer, request: Request, route: Route) -> Response:
-        """Answer a request with what a peer answers.
+    def shuns(self, peer: Peer) -> bool:
+        """Whether a peer took no connection when it was last asked, a moment ago."""
+        way = self._ways.get(peer.server_id)
+        return way is not None and way.peer is peer and self._clock.monotonic() < way.shunned_until
+
+    async def forward(self, peer: Peer, request: Request, route: Route, *, others: bool = False) -> Response:
+        """Answer a request with what a peer answers. ``others``: another can be asked where this one does nothing.
 
         Raises:
+            Undone: only if there are others.
             APIError: 503, the peer gives no answer that can be used; 429, it has enough to do.
         """
         info, way = request.info, self._ways.get(peer.server_id)
         if way is None or way.peer is not peer:
             way = self._way(peer)
         if way.requests >= self._most_requests or (info.long_running and way.streams >= self._most_streams):
+            if others:
+                raise Undone
             REFUSED.labels_cached(("overload",)).inc()
             raise too_many_requests(
                 f"as many requests are under way to the server that serves this ({peer.server_id}) as it may be sent "
@@ -142,9 +159,17 @@ class Forwarder:
             else:
                 response = await self._passed_on(way, await self._asked(way, request), request)
         except (Unanswered, NotTrusted, BadUpgrade, OSError) as error:
-            was_sent = not isinstance(error, NotTrusted) and not (isinstance(error, Unanswered) and not error.was_sent)
+            is_unreached = isinstance(error, Unanswered) and not error.was_sent
+            if is_unreached:
+                way.shunned_until = self._clock.monotonic() + SHUNNED_SECONDS
+            was_sent = not isinstance(error, NotTrusted) and not is_unreached
+            failure = self._failure(
+                peer, request, str(error) or "it broke off its answer", remedy_of(str(error)), was_sent=was_sent
+            )
+            if others and failure.retry_after_seconds:
+                raise Undone from error
             route.rerouted.inc(503)
-            self._fail(peer, request, str(error) or "it broke off its answer", remedy_of(str(error)), was_sent=was_sent)
+            raise failure from error
         finally:
             way.requests -= 1
         route.rerouted.inc(response.status)
@@ -225,8 +250,8 @@ class Forwarder:
             response.run = both_ways
         return response
 
-    def _fail(self, peer: Peer, request: Request, why: str, remedy: str, *, was_sent: bool = False) -> NoReturn:
-        """Raises APIError. ``was_sent``: the peer may have acted on it."""
+    def _failure(self, peer: Peer, request: Request, why: str, remedy: str, *, was_sent: bool) -> APIError:
+        """What is told of a peer that gave no answer. ``was_sent``: it may have acted on the request."""
         PROXY_ERRORS.labels_cached((PROXY_TRANSPORT, *gvr_labels(request.info))).inc()
         if remedy:
             log.error(
@@ -236,8 +261,8 @@ class Forwarder:
             log.info("a peer did not answer", peer=peer.server_id, host=peer.host, port=peer.port, error=why)
         message = f"error trying to reach the server that serves this ({peer.server_id}): {why}"
         if was_sent and request.method not in REPEATABLE:
-            raise service_unavailable(f"{message}; what was asked for may have been done")
-        raise service_unavailable(message, RETRY_SECONDS)
+            return service_unavailable(f"{message}; what was asked for may have been done")
+        return service_unavailable(message, RETRY_SECONDS)
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """The peer proxy as a server takes it in: a source of resources that other servers on the same store serve.
 
-What cannot be served here goes to a live peer that can, picked at random, at most once: a request that a peer has sent
-on is answered here or not at all, whatever that peer believes, so there are no loops. Nobody is told that something is
-not there as long as a peer lives that has not said what it serves.
+What cannot be served here goes to a live peer that can, picked at random; to another one only if that has done nothing,
+as one that has just been killed. And it goes on once: a request that a peer has sent on is answered here or not at all,
+whatever that peer believes, so there are no loops. Nobody is told that something is not there as long as a peer lives
+that has not said what it serves.
 
 Peers and their addresses are those of the peer records, which nobody but servers can write.
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 
 from controlplane.apimachinery.identity import GroupResource, GroupVersion
@@ -29,7 +31,7 @@ from controlplane.peerproxy.cache import Heard, PeerCache
 from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.everybodys import Everybodys
 from controlplane.peerproxy.fetch import PeerFetch
-from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder, Route
+from controlplane.peerproxy.forward import CONNECT_SECONDS, RETRY_SECONDS, Forwarder, Route, Undone
 from controlplane.peerproxy.metrics import ENDPOINT_RESOLUTION, PROXY_ERRORS, REFUSED, Rerouted, gvr_labels
 from controlplane.peerproxy.stale import as_stale
 from controlplane.peerproxy.trust import PeerTrust
@@ -39,6 +41,8 @@ __all__ = ["NAME", "PeerSource", "peer_source"]
 NAME = "peers"
 DEAD_SECONDS = 15
 """A peer's machine that does not acknowledge for so long has gone: the time after which its record ends, too."""
+SEVERAL_SECONDS = 1.0
+"""After this no further peer is tried for one request."""
 FIRST_HEARING_SECONDS = 2.0
 """How long readiness, and a request for something unknown, waits for peers that have not been asked once."""
 
@@ -72,7 +76,9 @@ class PeerSource:
             connect_seconds=CONNECT_SECONDS,
             dead_seconds=DEAD_SECONDS,
         )
-        self._forwarder = Forwarder(config, self._transport, self._trust, unavailable=self._ask_again)
+        self._forwarder = Forwarder(
+            config, self._transport, self._trust, unavailable=self._ask_again, clock=self._clock
+        )
         self._everybodys = Everybodys(services.mirror, services.tables)
         self._left_out = self._everybodys.names()
         self._routes: dict[tuple[str, str], Route] = {}
@@ -135,13 +141,29 @@ class PeerSource:
         if route is None or (route.definition and self._everybodys.is_defined(route.definition)):
             return None
         able = route.able
-        peer = self._peers.peers.get(able[0] if len(able) == 1 else self._random.choice(able))
-        if peer is None:  # it has just gone, and the table is about to show it
-            PROXY_ERRORS.labels_cached((ENDPOINT_RESOLUTION, *gvr_labels(info))).inc()
-            raise service_unavailable(
-                "Error getting ip and port info of the remote server while proxying", RETRY_SECONDS
-            )
+        if len(able) != 1:
+            return self._by_any(request, route)
+        peer = self._peers.peers.get(able[0])
+        if peer is None:
+            raise _unresolved(route)
         return self._forwarder.forward(peer, request, route)
+
+    async def _by_any(self, request: Request, route: Route) -> Response:
+        """The answer of a random one of several peers; of another where that one does nothing, as one that was killed
+        and has a record yet. Those that took no connection a moment ago come last.
+
+        Raises:
+            APIError: see ``answer``.
+        """
+        peers = [peer for id_ in route.able if (peer := self._peers.peers.get(id_)) is not None]
+        self._random.shuffle(peers)
+        peers.sort(key=self._forwarder.shuns)
+        last_at = self._clock.monotonic() + SEVERAL_SECONDS
+        for left, peer in zip(range(len(peers) - 1, -1, -1), peers, strict=True):
+            with suppress(Undone):
+                others = left > 0 and self._clock.monotonic() < last_at
+                return await self._forwarder.forward(peer, request, route, others=others)
+        raise _unresolved(route)
 
     def _route(self, info: RequestInfo) -> Route | None:
         """Who answers, as the table has it; None: nobody.
@@ -223,6 +245,12 @@ class PeerSource:
         self._looking = None
         if self._everybodys.names() != self._left_out:
             self._show()
+
+
+def _unresolved(route: Route) -> APIError:
+    """Peers that serve something have just gone, and the table is about to show it."""
+    PROXY_ERRORS.labels_cached((ENDPOINT_RESOLUTION, *route.rerouted.labels)).inc()
+    return service_unavailable("Error getting ip and port info of the remote server while proxying", RETRY_SECONDS)
 
 
 async def _at_once(_host: SourceHost) -> None:

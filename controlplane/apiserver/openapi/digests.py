@@ -35,7 +35,8 @@ def combined(parts: Iterable[str]) -> str:
 
 class Digests:
     """Digests of resources. A custom resource's schema is told by its ``generation``, which is that of its definition;
-    a native one's is read, since its generation says nothing of descriptions: once, for native schemas stay as long as
+    a kind's that is declared in Python by its ``schema_digest``, since servers may declare other versions beside it; a
+    native one's is read, since its generation says nothing of descriptions: once, for native schemas stay as long as
     the process."""
 
     def __init__(self, product: str) -> None:
@@ -64,7 +65,7 @@ class Digests:
             sorted(resource.verbs),
             sorted((subresource.name, sorted(subresource.verbs)) for subresource in resource.subresources),
             resource.field_labels,
-            resource.generation,
+            resource.schema_digest or resource.generation,
             self._schema(served.version.schema) if resource.native else "",
         ]
         return hashlib.sha256(dumps(described)).hexdigest()

@@ -29,8 +29,9 @@ from controlplane.apiserver.registry.table import Served
 from controlplane.base.aside import LONG_BYTES, free
 from controlplane.base.values import dataclass
 
-__all__ = ["Encoder", "Fragment", "discovery_fragment", "resource_fragment", "shared_fragment"]
+__all__ = ["Encoder", "Fragment", "discovery_fragment", "gathered", "resource_fragment", "shared_fragment"]
 
+_FRAGMENTS_PER_STEP = 20
 _SELECTABLE = "x-kubernetes-selectable-fields"
 _ALWAYS_SELECTABLE = frozenset({"metadata.name", "metadata.namespace"})
 
@@ -59,7 +60,23 @@ class Encoder(Protocol):
         """A definition of which the topmost level is published; ``custom_schemas.published_level`` gives the others."""
 
     def join(self, fragments: Sequence[Fragment], product: str) -> Steps[list[bytes]]:
-        """A document, in pieces. Of two definitions of one name the first counts; they are the same."""
+        """A document, in pieces, of what is ``gathered``."""
+
+
+def gathered(fragments: Sequence[Fragment]) -> Steps[tuple[dict[str, bytes], dict[str, bytes]]]:
+    """All paths and all definitions, each in the order of names, as in Go's documents: whoever has them, in whatever
+    order, writes the same. Of two of one name the first counts; they are the same."""
+    paths: dict[str, bytes] = {}
+    definitions: dict[str, bytes] = {}
+    for index, fragment in enumerate(fragments):
+        for found, more in ((paths, fragment.paths), (definitions, fragment.definitions)):
+            for name, value in more.items():
+                found.setdefault(name, value)
+        if index % _FRAGMENTS_PER_STEP == 0:
+            yield None
+    in_order = [dict(sorted(found.items())) for found in (paths, definitions)]
+    yield None
+    return in_order[0], in_order[1]
 
 
 def resource_fragment(served: Served, encoder: Encoder) -> Steps[Fragment]:

@@ -13,7 +13,7 @@ import orjson
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.openapi.custom_schemas import published_level
 from controlplane.apiserver.openapi.dialect import Dialect
-from controlplane.apiserver.openapi.fragments import Fragment
+from controlplane.apiserver.openapi.fragments import Fragment, gathered
 from controlplane.apiserver.openapi.parameters import shared_parameters
 from controlplane.apiserver.openapi.steps import Steps
 
@@ -21,7 +21,7 @@ __all__ = ["JSONEncoder"]
 
 _BEARER = {"BearerToken": {"description": "A bearer token.", "in": "header", "name": "authorization", "type": "apiKey"}}
 _NODES_PER_STEP = 100
-_FRAGMENTS_PER_STEP = 20
+_ENTRIES_PER_STEP = 1000
 _BELOW = ("items", "additionalProperties")
 
 
@@ -60,18 +60,19 @@ class JSONEncoder:
         return bytes(text)
 
     def join(self, fragments: Sequence[Fragment], product: str) -> Steps[list[bytes]]:
+        paths, definitions = yield from gathered(fragments)
         info = orjson.dumps({"title": "Kubernetes", "version": product})
         if self.dialect is Dialect.V3:
             pieces = [b'{"openapi":"3.0.0","info":', info, b',"paths":{']
-            yield from _join_paths(fragments, pieces)
+            yield from _join(paths, pieces)
             pieces.append(b'},"components":{"schemas":{')
-            yield from _join_definitions(fragments, pieces)
+            yield from _join(definitions, pieces)
             pieces += [b'},"securitySchemes":', orjson.dumps(_BEARER), b"}}"]
             return pieces
         pieces = [b'{"swagger":"2.0","info":', info, b',"paths":{']
-        yield from _join_paths(fragments, pieces)
+        yield from _join(paths, pieces)
         pieces.append(b'},"definitions":{')
-        yield from _join_definitions(fragments, pieces)
+        yield from _join(definitions, pieces)
         pieces += [b'},"parameters":', orjson.dumps(shared_parameters())]
         pieces += [b',"securityDefinitions":', orjson.dumps(_BEARER), b',"security":[{"BearerToken":[]}]}']
         return pieces
@@ -104,35 +105,12 @@ def _write(level: Obj, pieces: list[bytes], pending: list[Obj | bytes]) -> None:
     pending += rest
 
 
-def _join_paths(fragments: Sequence[Fragment], pieces: list[bytes]) -> Steps[None]:
-    first = True
-    for index, fragment in enumerate(fragments):
-        for path, value in fragment.paths.items():
-            pieces.append(_entry(path, first=first))
-            pieces.append(value)
-            first = False
-        if index % _FRAGMENTS_PER_STEP == 0:
+def _join(found: Mapping[str, bytes], pieces: list[bytes]) -> Steps[None]:
+    """Write entries as the members of an object."""
+    for index, name in enumerate(found):
+        pieces += (_entry(name, first=not index), found[name])
+        if index % _ENTRIES_PER_STEP == 0:
             yield None
-
-
-def _join_definitions(fragments: Sequence[Fragment], pieces: list[bytes]) -> Steps[None]:
-    found: dict[str, bytes] = {}
-    for index, fragment in enumerate(fragments):
-        _add_new(found, fragment.definitions)
-        if index % _FRAGMENTS_PER_STEP == 0:
-            yield None
-    first = True
-    for index, (name, value) in enumerate(found.items()):
-        pieces.append(_entry(name, first=first))
-        pieces.append(value)
-        first = False
-        if index % 1000 == 0:
-            yield None
-
-
-def _add_new(found: dict[str, bytes], more: Mapping[str, bytes]) -> None:
-    for name, value in more.items():
-        found.setdefault(name, value)
 
 
 def _entry(name: str, *, first: bool) -> bytes:

@@ -27,7 +27,7 @@ _RESOURCES_PER_STEP = 50
 class Part:
     """One document of OpenAPI 3.0. ``gv`` and ``resources`` (each with its digest) are those of a group and version;
     a document of discovery has none. ``remote``: another server's document, whose hash the digest is. ``peers``: what
-    servers on the same store have of it beside this one."""
+    servers on the same store have of it beside this one, whose own part has ``own_digest``."""
 
     key: str
     digest: str
@@ -35,6 +35,7 @@ class Part:
     resources: tuple[tuple[str, Served], ...] = ()
     remote: bool = False
     peers: tuple[PeerOpenAPI, ...] = ()
+    own_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def make_plan(table: ResourceTable, digests: Digests, product: str, *, with_peer
             parts[key] = Part(key, digest, gv, tuple(resources))
     for gv, several in peers.items():
         key = api_path(gv)
-        parts[key] = _with_peers(parts.get(key), key, gv, several)
+        parts[key] = _with_peers(parts.get(key), key, gv, several, product)
     parts = {key: parts[key] for key in sorted(parts)}
     paths = {key: {"serverRelativeURL": hashed_url(key, part.digest)} for key, part in parts.items()}
     swaggers = [remote.swagger.digest for remote in table.remotes.values() if remote.swagger is not None]
@@ -93,13 +94,17 @@ def _peers(table: ResourceTable) -> dict[GroupVersion, list[PeerOpenAPI]]:
     return found
 
 
-def _with_peers(own: Part | None, key: str, gv: GroupVersion, several: list[PeerOpenAPI]) -> Part:
-    """A document of which peers have a part. Its digest is made of those of all of them, so it is the same on all."""
+def _with_peers(own: Part | None, key: str, gv: GroupVersion, several: list[PeerOpenAPI], product: str) -> Part:
+    """A document of which peers have a part. Its digest is made of those of all of them, so it is the same on all that
+    write it alike: servers of one product."""
     if own is not None and own.remote:
         return own
-    resources = own.resources if own is not None else ()
-    among = sorted({*(document.digest for document in several), *([own.digest] if own is not None else [])})
-    return Part(key, among[0] if len(among) == 1 else combined(among), gv, resources, peers=tuple(several))
+    resources, own_digest = (own.resources, own.digest) if own is not None else ((), "")
+    by_digest = {document.digest: document for document in several}
+    among = sorted({*by_digest, *([own_digest] if own_digest else [])})
+    is_whole = len(among) == 1 and all(document.product == product for document in several)
+    digest = among[0] if is_whole else combined([builder_digest(), product, *among])
+    return Part(key, digest, gv, resources, peers=tuple(by_digest.values()), own_digest=own_digest)
 
 
 def _discovery_keys(table: ResourceTable) -> list[str]:

@@ -7,7 +7,6 @@ encoded lists of its fragments; only the lengths of the wholes are put before th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 import orjson
 from google.protobuf.message import Message
@@ -17,15 +16,13 @@ from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.openapi import messages_v2, messages_v3
 from controlplane.apiserver.openapi.custom_schemas import published_level
 from controlplane.apiserver.openapi.dialect import Dialect
-from controlplane.apiserver.openapi.fragments import Fragment
+from controlplane.apiserver.openapi.fragments import Fragment, gathered
 from controlplane.apiserver.openapi.parameters import shared_parameters
 from controlplane.apiserver.openapi.proto import openapi_v2_pb2 as v2
 from controlplane.apiserver.openapi.proto import openapi_v3_pb2 as v3
 from controlplane.apiserver.openapi.steps import Steps
 
 __all__ = ["ProtobufEncoder"]
-
-_FRAGMENTS_PER_STEP: Final = 20
 
 
 class ProtobufEncoder:
@@ -47,8 +44,9 @@ class ProtobufEncoder:
         return self._definition(name, schema, lambda below: published_level(below, self.dialect))
 
     def join(self, fragments: Sequence[Fragment], product: str) -> Steps[list[bytes]]:
-        paths, definitions = yield from _lists(fragments)
-        return (_join_v3 if self.dialect is Dialect.V3 else _join_v2)(paths, definitions, product)
+        paths, definitions = yield from gathered(fragments)
+        join = _join_v3 if self.dialect is Dialect.V3 else _join_v2
+        return join([*paths.values()], [*definitions.values()], product)
 
     def _definition(self, name: str, schema: Obj, level: Callable[[Obj], Obj] | None) -> Steps[bytes]:
         message: Message
@@ -85,19 +83,6 @@ def _join_v2(paths: list[bytes], definitions: list[bytes], product: str) -> list
         *_field(v2.Document.PATHS_FIELD_NUMBER, paths),
         *_field(v2.Document.DEFINITIONS_FIELD_NUMBER, definitions),
     ]
-
-
-def _lists(fragments: Sequence[Fragment]) -> Steps[tuple[list[bytes], list[bytes]]]:
-    """All paths and all definitions; of two of one name the first."""
-    paths: list[bytes] = []
-    definitions: dict[str, bytes] = {}
-    for index, fragment in enumerate(fragments):
-        paths += fragment.paths.values()
-        for name, value in fragment.definitions.items():
-            definitions.setdefault(name, value)
-        if index % _FRAGMENTS_PER_STEP == 0:
-            yield None
-    return paths, list(definitions.values())
 
 
 def _field(number: int, pieces: list[bytes]) -> list[bytes]:

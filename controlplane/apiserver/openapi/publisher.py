@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 
+import orjson
+
+from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.openapi.dialect import Dialect, Encoding
 from controlplane.apiserver.openapi.digests import Digests
 from controlplane.apiserver.openapi.fragments import (
@@ -25,7 +29,9 @@ from controlplane.apiserver.openapi.protobuf_documents import ProtobufEncoder
 from controlplane.apiserver.openapi.remote_fragments import peer_part, remote_fragments
 from controlplane.apiserver.openapi.steps import Steps, in_slices
 from controlplane.apiserver.openapi.turns import Turns
+from controlplane.apiserver.registry.remote import RemoteSwagger
 from controlplane.apiserver.registry.table import Served, TableHolder
+from controlplane.base.aside import LONG_BYTES
 from controlplane.base.clock import Clock
 from controlplane.base.values import dataclass
 
@@ -135,30 +141,52 @@ class Publisher:
     def _document_steps(self, part: Part, encoding: Encoding) -> Steps[list[bytes]]:
         encoder = _ENCODERS[Dialect.V3, encoding]
         fragments = [(yield from discovery_fragment(part.key, encoder))]
-        for digest, served in part.resources:
-            fragments.append((yield from self._fragment(digest, served, encoding, encoder)))
         if part.gv is not None:
             fragments.append((yield from shared_fragment([part.gv], encoder)))
         if part.peers:
-            fragments += yield from remote_fragments([peer_part(peer.v3) for peer in part.peers], fragments, encoder)
+            swaggers = yield from self._of_all(part, Dialect.V3)
+            fragments += yield from remote_fragments(swaggers, fragments, encoder)
+        else:
+            for digest, served in part.resources:
+                fragments.append((yield from self._fragment(digest, served, encoding, encoder)))
         return (yield from encoder.join(fragments, self._product))
 
     def _swagger_steps(self, plan: Plan, encoding: Encoding) -> Steps[list[bytes]]:
         encoder = _ENCODERS[Dialect.V2, encoding]
         gvs = [part.gv for part in plan.parts.values() if part.gv is not None]
         fragments = [(yield from shared_fragment(gvs, encoder))]
+        others = [plan.table.remotes[gv].swagger for gv in sorted(plan.table.remotes)]
+        swaggers = [swagger for swagger in others if swagger is not None]
         for part in plan.parts.values():
             if part.remote:
                 continue
             fragments.append((yield from discovery_fragment(part.key, encoder)))
+            if part.peers:
+                swaggers += yield from self._of_all(part, Dialect.V2)
+                continue
             for digest, served in part.resources:
                 fragments.append((yield from self._fragment(digest, served, encoding, encoder)))
-        others = [plan.table.remotes[gv].swagger for gv in sorted(plan.table.remotes)]
-        swaggers = [swagger for swagger in others if swagger is not None]
-        swaggers += [peer_part(peer.v2) for part in plan.parts.values() for peer in part.peers]
         if swaggers:
             fragments += yield from remote_fragments(swaggers, fragments, encoder)
         return (yield from encoder.join(fragments, self._product))
+
+    def _of_all(self, part: Part, dialect: Dialect) -> Steps[list[RemoteSwagger]]:
+        """What all servers on the store say of a version of which peers have a part, in an order that all agree on:
+        where two say something of one name, the first counts."""
+        several = [peer_part(peer.v3 if dialect is Dialect.V3 else peer.v2) for peer in part.peers]
+        if part.resources and all(peer.digest != part.own_digest for peer in part.peers):
+            paths: dict[str, Obj] = {}
+            definitions: dict[str, Obj] = {}
+            encoder = _ENCODERS[dialect, Encoding.JSON]
+            for digest, served in part.resources:
+                fragment = yield from self._fragment(digest, served, Encoding.JSON, encoder)
+                for found, encoded in ((paths, fragment.paths), (definitions, fragment.definitions)):
+                    for name, text in encoded.items():
+                        read = partial(orjson.loads, text)
+                        found[name] = read() if len(text) < LONG_BYTES else (yield read)
+                yield None
+            several.append(RemoteSwagger(part.own_digest, paths, definitions))
+        return sorted(several, key=lambda one: one.digest)
 
     def _fragment(self, digest: str, served: Served, encoding: Encoding, encoder: Encoder) -> Steps[Fragment]:
         key = (encoder.dialect, encoding, digest)

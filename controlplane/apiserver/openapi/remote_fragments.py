@@ -13,6 +13,7 @@ from typing import Any
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.openapi.fragments import Encoder, Fragment
 from controlplane.apiserver.openapi.names import META
+from controlplane.apiserver.openapi.remote_parts import needed_by
 from controlplane.apiserver.openapi.steps import Steps
 from controlplane.apiserver.registry.remote import RemoteSwagger
 from controlplane.base import logs
@@ -41,7 +42,8 @@ def peer_part(swagger: RemoteSwagger) -> RemoteSwagger:
 def remote_fragments(
     swaggers: Sequence[RemoteSwagger], before: Sequence[Fragment], encoder: Encoder
 ) -> Steps[list[Fragment]]:
-    """The fragments of others, in order, to be joined after ``before``."""
+    """The fragments of others, in order, to be joined after ``before``: their paths, where these are free, and the
+    definitions that those need."""
     taken: dict[str, bytes] = {}
     paths: set[str] = set()
     for fragment in before:
@@ -50,8 +52,11 @@ def remote_fragments(
         paths.update(fragment.paths)
     made: list[Fragment] = []
     for swagger in swaggers:
+        kept = {path: item for path, item in swagger.paths.items() if path not in paths}
+        needed = swagger.definitions if len(kept) == len(swagger.paths) else needed_by(kept, swagger.definitions)
+        yield None
         renamed: dict[str, str] = {}
-        for name, schema in swagger.definitions.items():
+        for name, schema in needed.items():
             if name not in taken:
                 continue
             try:
@@ -61,16 +66,14 @@ def remote_fragments(
             if not same:
                 renamed[name] = _free(name, taken, swagger.definitions)
         definitions: dict[str, bytes] = {}
-        for name, schema in swagger.definitions.items():
+        for name, schema in needed.items():
             new = renamed.get(name, name)
             try:
                 definitions[new] = yield from encoder.definition(new, _renamed(schema, renamed))
             except _ILL_FORMED as error:
                 log.info("a definition of another server's OpenAPI is left out", name=name, error=repr(error))
         encoded_paths: dict[str, bytes] = {}
-        for path, item in swagger.paths.items():
-            if path in paths:
-                continue
+        for path, item in kept.items():
             try:
                 encoded_paths[path] = encoder.path(path, _renamed(item, renamed))
             except _ILL_FORMED as error:

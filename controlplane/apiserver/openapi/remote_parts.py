@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
 from controlplane.apimachinery.identity import Obj
 from controlplane.apiserver.registry.remote import RemoteSwagger
 
-__all__ = ["NotOpenAPI", "hash_in", "part_of"]
+__all__ = ["NotOpenAPI", "hash_in", "needed_by", "part_of", "product_of"]
 
 _SHOWN_CHARACTERS = 80
 _REFERENCES = ("#/definitions/", "#/components/schemas/")
@@ -32,6 +32,15 @@ def hash_in(root: Obj, path: str) -> str:
     return parse_qs(query).get("hash", [""])[0]
 
 
+def product_of(document: Obj) -> str:
+    """Of which version of its program a document says that it is.
+
+    Raises:
+        NotOpenAPI.
+    """
+    return str(_object(document.get("info"), "info").get("version") or "")
+
+
 def part_of(document: Obj, prefix: str, digest: str) -> RemoteSwagger:
     """The paths of a document below ``prefix``, and their definitions (in OpenAPI 3.0: component schemas).
 
@@ -45,6 +54,15 @@ def part_of(document: Obj, prefix: str, digest: str) -> RemoteSwagger:
     }
     components = _object(document.get("components"), "components")
     every = _object(document.get("definitions") or components.get("schemas"), "definitions")
+    return RemoteSwagger(digest, paths, needed_by(paths, every))
+
+
+def needed_by(paths: Obj, every: Mapping[str, Obj]) -> dict[str, Obj]:
+    """Of ``every`` definition those that paths refer to, themselves or by another one.
+
+    Raises:
+        NotOpenAPI.
+    """
     definitions: dict[str, Obj] = {}
     pending = list(_references(paths))
     while pending:
@@ -52,7 +70,7 @@ def part_of(document: Obj, prefix: str, digest: str) -> RemoteSwagger:
         if name in every and name not in definitions:
             definitions[name] = _object(every[name], name)
             pending += _references(every[name])
-    return RemoteSwagger(digest, paths, definitions)
+    return definitions
 
 
 def _object(value: Any, place: str) -> Obj:

@@ -56,9 +56,11 @@ class Peers(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerOpenAPI:
     """What a server's documents say of one version. ``v3``: with ``components/schemas`` as its definitions. ``digest``:
-    by which the server itself publishes the version's document of OpenAPI 3.0."""
+    by which the server itself publishes the version's document of OpenAPI 3.0. ``product``: the server's version, as
+    its documents tell it."""
 
     digest: str
+    product: str
     v3: RemoteSwagger
     v2: RemoteSwagger
 

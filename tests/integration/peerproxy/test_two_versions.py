@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from controlplane.apimachinery.identity import GVR, Key
+from controlplane.client.loopback import LoopbackClient
 from controlplane.client.resources import PatchType, ResourceClient
 from controlplane.generic.config import Config
 from controlplane.generic.declare import Version, declare
 from controlplane.peerproxy.config import PeerProxyConfig
 from controlplane.peerproxy.source import peer_source
+from controlplane.testing.fleet import fleet as kit
 from controlplane.testing.planes import Plane
 from tests.aio import run
 from tests.integration.peerproxy.fleet import AGGREGATED, Fleet, eventually, fleet, heard, impatient, json_of
@@ -110,6 +112,14 @@ def test_servers_that_store_in_different_versions_show_one_list(tmp_path: Path) 
 
 
 PROTOBUF = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
+V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
+
+async def exact(client: LoopbackClient, path: str, accept: str) -> tuple[str, bytes]:
+    """A document's ETag and bytes."""
+    response = await client.request("GET", path, headers={"Accept": accept})
+    assert (response.status, response.content_type) == (200, accept), path
+    return dict(response.headers)["Etag"], response.content()
 
 
 def test_openapi_of_both_has_what_either_serves(tmp_path: Path) -> None:
@@ -123,8 +133,10 @@ def test_openapi_of_both_has_what_either_serves(tmp_path: Path) -> None:
 
             first, second = await eventually(roots, seconds=30)
             assert {f"apis/{gvr.gv}" for gvr, _ in KINDS} | {"apis/tools.example.org"} <= first.keys()
-            differ = {key for key in first if first[key] != second[key]}
-            assert differ == {f"apis/{WIDGETS.gv}"}, "declared differently by each, so each has a hash of its own"
+            assert first == second, "though each declares other versions of one kind"
+            for path in (*(f"/openapi/v3/{key}" for key in first), "/openapi/v2"):
+                for accept in ("application/json", V2_PROTOBUF if path == "/openapi/v2" else PROTOBUF):
+                    assert len({await exact(client, path, accept) for client in clients}) == 1, (path, accept)
             for client in clients:
                 swagger = await json_of(client, "/openapi/v2")
                 for gvr, kind in KINDS:
@@ -168,6 +180,43 @@ def test_a_version_of_which_each_serves_a_part_is_one_document(tmp_path: Path) -
                 return bool(roots[0]["paths"]["api/v1"] == roots[1]["paths"]["api/v1"])
 
             assert await eventually(same)
+
+    run(main())
+
+
+def test_what_servers_say_differently_of_one_version_all_show_alike(tmp_path: Path) -> None:
+    """Of two schemas of one kind one counts on all; else one ETag would be that of two documents."""
+
+    def serving(field: str, *kinds: str) -> Callable[[Config], None]:
+        schema = {
+            "type": "object",
+            "properties": {"spec": {"type": "object", "properties": {field: {"type": "string"}}}},
+        }
+
+        def configure(config: Config) -> None:
+            config.declared += [
+                declare(kind, group="shop.example.org", versions=Version(name="v1", schema=schema)) for kind in kinds
+            ]
+
+        return configure
+
+    async def main() -> None:
+        async with kit({"a": serving("old", "Lamp", "Sofa"), "b": serving("new", "Lamp", "Desk")}) as servers:
+            clients = [plane.client() for plane in servers.servers.values()]
+            path = "/openapi/v3/apis/shop.example.org/v1"
+
+            async def complete() -> bool:
+                documents = [(await json_of(client, path))["components"]["schemas"] for client in clients]
+                names = {f"org.example.shop.v1.{kind}" for kind in ("Lamp", "Sofa", "Desk")}
+                return all(names <= document.keys() for document in documents)
+
+            await eventually(complete, seconds=30)
+            for accept in ("application/json", PROTOBUF):
+                assert len({await exact(client, path, accept) for client in clients}) == 1, accept
+            swaggers = {await exact(client, "/openapi/v2", "application/json") for client in clients}
+            assert len(swaggers) == 1
+            document = await json_of(clients[0], path)
+            assert not [name for name in document["components"]["schemas"] if name.endswith("_v2")]
 
     run(main())
 
