@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps_sorted, loads, loads_unbounded
 from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.codec.json_text import well_formed
-from controlplane.apimachinery.identity import GVK, Obj
+from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.schema.decode import DecodeError, SpelledFloat, cannot_be_handled, strict_error
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
 from controlplane.apimachinery.schema.strict import in_order_of_keys, strict_problems
@@ -47,9 +47,6 @@ __all__ = [
 
 _YAML_ON_LOOP_BYTES = 2048
 """YAML up to this length is converted on the loop: two milliseconds."""
-
-_CORE_KINDS = frozenset({"ConfigMap", "Event", "Namespace", "ResourceQuota", "Secret", "ServiceAccount"})
-"""What objects of ``v1`` are, also where another group's are due."""
 
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 """Into what Go reads kind and version, as it prints it."""
@@ -391,19 +388,14 @@ def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
         return
     if not served.resource.native:
         raise _wrong_custom_kind(value, served)
-    version = str(api_version or gvk.api_version).rpartition("/")[2]
-    if api_version in (None, "", gvk.api_version) or (api_version == "v1" and kind in _CORE_KINDS):
-        why = f"converting ({version}.{kind}) to ({_package(gvk)}.{gvk.kind}): unknown conversion"
-    else:
-        why = f'no kind "{kind or gvk.kind}" is registered for version "{api_version}"'
-    if raw:
-        why = f'{kind or gvk.kind} in version "{version}" cannot be handled as a {gvk.kind}: {why}'
-    raise bad_request(why)
+    raise bad_request(_wrong_kind(kind, api_version, gvk, whole=bool(raw)))
 
 
-def _package(gvk: GVK) -> str:
-    """The package of upstream's unversioned types of a group."""
-    return "core" if gvk.group in ("", "events.k8s.io") else gvk.group.partition(".")[0]
+def _wrong_kind(kind: Any, api_version: Any, served: GVK, *, whole: bool) -> str:
+    from controlplane.apiserver.endpoints.wrong_kind import wrong_kind  # late: it has the names of all kinds
+
+    gv = GroupVersion.parse(api_version) if isinstance(api_version, str) and api_version else served.gv
+    return wrong_kind(GVK(gv.group, gv.version, str(kind or served.kind)), served, whole=whole)
 
 
 def _check_custom_type(obj: Obj, served: Served) -> None:

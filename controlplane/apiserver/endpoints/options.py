@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from controlplane.apimachinery.codec.json_errors import json_kind
-from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
 from controlplane.apimachinery.status import APIError, bad_request, invalid
 from controlplane.apimachinery.validation import field
 from controlplane.apimachinery.validation.field import FieldError
@@ -232,10 +232,7 @@ def delete_options_from_body(body: Obj) -> DeleteRequest:
     Raises:
         APIError: 400 for what is of the wrong type, 422 for what contradicts.
     """
-    if body.get("kind") not in (None, "", "DeleteOptions"):
-        raise bad_request(
-            f"converting ({body.get('apiVersion', '')}, Kind={body['kind']}) to DeleteOptions: unknown conversion"
-        )
+    _require_delete_options(body)
     preconditions = _typed(body, "preconditions", dict) or {}
     dry_run = _typed(body, "dryRun", list) or []
     for value in dry_run:
@@ -250,6 +247,18 @@ def delete_options_from_body(body: Obj) -> DeleteRequest:
         uid=_typed(preconditions, "uid", str, within=within),
         resource_version=_typed(preconditions, "resourceVersion", str, within=within),
     )
+
+
+def _require_delete_options(body: Obj) -> None:
+    """Refuse another kind; the version does not matter."""
+    try:
+        gv = GroupVersion.parse(body.get("apiVersion") or f"{_META_GROUP}/v1")
+    except ValueError as error:
+        raise bad_request(str(error)) from error
+    if (kind := body.get("kind") or "DeleteOptions") != "DeleteOptions":
+        from controlplane.apiserver.endpoints.wrong_kind import no_delete_options  # late: it has the names of all kinds
+
+        raise bad_request(no_delete_options(GVK(gv.group, gv.version, kind)))
 
 
 def _checked_delete(

@@ -31,6 +31,7 @@ __all__ = [
 
 _RANK = {"f": 0, "k": 1, "v": 2, "i": 3}
 _ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+_INDEX = re.compile("[+-]?[0-9]+")
 _MAY_NEED_ESCAPES = re.compile("[<>&\u2028\u2029]")
 
 
@@ -71,11 +72,11 @@ def item_keys(element: str) -> dict[str, Any]:
     return keys
 
 
-def canonical(element: str) -> str:
-    """A client's element in canonical form.
+def canonical(element: str) -> str | None:
+    """A client's element in canonical form; None if its letter is unknown: a later version's, of which nothing is kept.
 
     Raises:
-        ValueError: not an element: too short, no colon, an unknown letter, a value that is not JSON.
+        ValueError: not an element: too short, no colon, an index that is no number, a value that is not JSON.
     """
     if len(element) < 2:
         raise ValueError("key must be 2 characters long:")
@@ -85,6 +86,8 @@ def canonical(element: str) -> str:
     if kind == "f":
         return element
     if kind == "i":
+        if _INDEX.fullmatch(element, 2) is None:
+            raise ValueError(f"strconv.Atoi: parsing {go_quoted(element[2:])}: invalid syntax")
         return f"i:{int(element[2:])}"
     if kind == "v":
         return value_element(orjson.loads(element[2:]))
@@ -93,7 +96,7 @@ def canonical(element: str) -> str:
         if not isinstance(keys, dict):
             raise ValueError(f"keys of a list item must be an object: {element}")
         return key_element(keys)
-    raise ValueError("unknown path element type")
+    return None
 
 
 def sort_key(element: str) -> tuple[Any, ...]:

@@ -175,7 +175,7 @@ def paths(root: Fields, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
 
 
 def decode(raw: Any) -> Fields:
-    """A client's ``fieldsV1`` as a set, its elements made canonical; ``raw`` itself if it is one.
+    """A client's ``fieldsV1`` as a set: its elements made canonical, unknown ones dropped; ``raw`` itself if it is one.
 
     Raises:
         ValueError: not a set of fields.
@@ -190,8 +190,10 @@ def decode(raw: Any) -> Fields:
     for element, node in raw.items():
         if element == SELF:
             out[SELF] = {}
-        else:
-            out[element if element.startswith("f:") else canonical(element)] = decode(node)
+            continue
+        known = element if element.startswith("f:") else canonical(element)
+        if known is not None:
+            out[known] = decode(node)
     return out
 
 

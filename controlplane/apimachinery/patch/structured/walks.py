@@ -49,7 +49,12 @@ def _unignored_fields(value: dict[str, Any], type_: MapType, ignored: Fields) ->
         else:
             field = type_.field(name)
             inside = field.map if field is not None and isinstance(item, dict) else None
-            node = _unignored_fields(item, inside, below) or None if inside is not None else None
+            if inside is None or not item:
+                node = _field_node(name, item, type_)  # it is stated itself, whatever is ignored in it
+            else:
+                node = _unignored_fields(item, inside, below) or None
+                if not type_.declares(name):
+                    node = _joined(node)
         if node is not None:
             out[element] = node
     return out

@@ -145,11 +145,19 @@ def test_what_a_client_says_of_the_servers_fields_is_overwritten() -> None:
             id="another kind",
         ),
         pytest.param(
+            {"kind": "configmap", "metadata": {"name": "a"}},
+            "",
+            400,
+            'configmap in version "v1" cannot be handled as a ConfigMap: '
+            'no kind "configmap" is registered for version "v1" in scheme "pkg/api/legacyscheme/scheme.go:30"',
+            id="no kind at all",
+        ),
+        pytest.param(
             {"apiVersion": "x.io/v2", "metadata": {"name": "a"}},
             "",
             400,
             'ConfigMap in version "v2" cannot be handled as a ConfigMap: '
-            'no kind "ConfigMap" is registered for version "x.io/v2"',
+            'no kind "ConfigMap" is registered for version "x.io/v2" in scheme "pkg/api/legacyscheme/scheme.go:30"',
             id="another version",
         ),
     ],

@@ -290,7 +290,7 @@ def test_a_namespace_loses_its_finalizer_by_the_finalize_subresource_alone_and_i
     ("body", "why"),
     [
         ({"kind": "Secret"}, "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
-        ({"apiVersion": "v2"}, 'no kind "ConfigMap" is registered for version "v2"'),
+        ({"apiVersion": "v2"}, 'no kind "ConfigMap" is registered for version "v2" in scheme '),
     ],
 )
 def test_a_patch_does_not_make_another_kind(body: dict[str, str], why: str) -> None:

@@ -64,10 +64,18 @@ def test_elements_become_canonical(given_: str, expected: str) -> None:
     assert canonical(given_) == expected
 
 
-@pytest.mark.parametrize("bad", ["x", "xyz", "q:1", "k:[]", "v:{"])
+@pytest.mark.parametrize("bad", ["", "x", "xyz", "k:[]", "v:{", "i:", "i:1.5", "i:1_0", "i: 1"])
 def test_what_is_no_element_is_refused(bad: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         canonical(bad)
+
+
+def test_elements_of_kinds_that_are_not_known_are_dropped() -> None:
+    """A later version may know more; what is around them is kept."""
+    assert decode({"q:1": {"f:a": {}}, "f:b": {"q:2": {}, "f:c": {}}, "f:d": {"q:3": {}}}) == {
+        "f:b": {"f:c": {}},
+        "f:d": {},
+    }
 
 
 @pytest.mark.parametrize("bad", [[], "x", {"f:a": []}])

@@ -48,6 +48,20 @@ def test_fields_of(obj: Any, expected: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        ({}, {".nested"}),
+        (None, {".nested"}),
+        ({"a": "1"}, set()),
+        ({"a": "1", "b": "2"}, {".nested.b"}),
+    ],
+)
+def test_a_field_that_is_stated_empty_is_owned_though_some_in_it_are_ignored(stated: Any, expected: set[str]) -> None:
+    """As in upstream, whose filters take paths away: an applied ``metadata: {}`` is owned itself."""
+    assert texts(fields_of({"nested": stated}, THING, {"f:nested": {"f:a": {}}})) == expected
+
+
+@pytest.mark.parametrize(
     ("old", "new", "removed", "modified", "added"),
     [
         pytest.param({"scalar": "x"}, {"scalar": "y"}, set(), {".scalar"}, set(), id="modified"),
