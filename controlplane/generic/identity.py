@@ -20,13 +20,13 @@ def identity_of(config: CompletedConfig, port: int) -> ServerIdentity:
     """The server's identity, with a holder of its own for this start. ``port``: where it listens."""
     told = config.identity
     hostname = socket.gethostname()
-    host = config.advertise_address or config.host
+    host = _reachable(config.advertise_address or config.host)
     own = told.server_id or server_id(hostname, f"{host}:{port}")
     return ServerIdentity(
         id=own,
         holder=f"{own}_{uuid.uuid4()}",
         hostname=hostname,
-        peer_ip=told.advertise_ip or _reachable(host),
+        peer_ip=told.advertise_ip or host,
         peer_port=told.advertise_port or port,
     )
 

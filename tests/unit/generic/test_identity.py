@@ -35,3 +35,5 @@ def test_where_peers_go(tmp_path: Path) -> None:
     assert identity_of(told, 6443).peer_address == "10.0.0.9:7443"
     everywhere = identity_of(config(tmp_path, host="0.0.0.0"), 6443)
     assert everywhere.peer_ip not in ("", "0.0.0.0")
+    there = identity_of(config(tmp_path, advertise=everywhere.peer_ip), 6443)
+    assert everywhere.id == there.id, "machines of one name that listen everywhere are told apart"
