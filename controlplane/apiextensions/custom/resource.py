@@ -16,7 +16,7 @@ from controlplane.apiextensions.custom.schemas import VersionSchemas
 from controlplane.apiextensions.custom.strategy import CustomRules
 from controlplane.apiextensions.custom.webhook import Caller, WebhookConversion
 from controlplane.apiextensions.definition.extract import Definition
-from controlplane.apimachinery.identity import Obj
+from controlplane.apimachinery.identity import GVK, Obj
 from controlplane.apimachinery.jsonpath import JSONPath, JSONPathError
 from controlplane.apimachinery.resource import (
     STANDARD_VERBS,
@@ -87,7 +87,7 @@ def _resource(definition: Definition, version: Obj, schemas: VersionSchemas, sto
     namespaced = definition.spec.get("scope") == "Namespaced"
     rules = CustomRules(
         schemas,
-        name,
+        GVK(definition.group, name, definition.names["kind"]),
         definition.gr,
         namespaced=namespaced,
         has_status=subresources.get("status") is not None,

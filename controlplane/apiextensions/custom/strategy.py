@@ -12,11 +12,12 @@ from typing import Any
 from controlplane.apiextensions.custom.paths import NestedTypeError, nested_int, nested_text
 from controlplane.apiextensions.custom.schemas import VersionSchemas
 from controlplane.apimachinery import meta
-from controlplane.apimachinery.identity import GroupResource, Obj
+from controlplane.apimachinery.identity import GVK, GroupResource, Obj
 from controlplane.apimachinery.resource import Strategy
 from controlplane.apimachinery.schema.correlation import ABSENT
 from controlplane.apimachinery.schema.custom import CustomSchema, settle_numbers
 from controlplane.apimachinery.status import forbidden
+from controlplane.apimachinery.status import invalid as invalid_object
 from controlplane.apimachinery.validation.field import FieldError, go_quoted, invalid
 from controlplane.apimachinery.validation.metadata import validate_object_meta, validate_object_meta_update
 from controlplane.apimachinery.validation.names import name_is_dns_subdomain, qualified_name
@@ -34,7 +35,7 @@ class CustomRules:
     def __init__(
         self,
         schemas: VersionSchemas,
-        version: str,
+        gvk: GVK,
         gr: GroupResource,
         *,
         namespaced: bool,
@@ -42,7 +43,7 @@ class CustomRules:
         scale: Obj | None,
         terminating: bool,
     ) -> None:
-        self._schemas, self._version, self._gr = schemas, version, gr
+        self._schemas, self._version, self._gr, self._gvk = schemas, gvk.version, gr, gvk
         self._namespaced, self._has_status, self._scale = namespaced, has_status, scale
         self._terminating = terminating
 
@@ -113,13 +114,26 @@ class CustomRules:
         yield from self._schemas.ready_steps(self._version)
         yield from judge()
 
+    def _check_type(self, obj: Obj) -> None:
+        """Raises APIError: an object of another kind or version, of which no more is judged."""
+        wanted = {"kind": self._gvk.kind, "apiVersion": self._gvk.api_version}
+        errors = [
+            invalid(key, obj.get(key) or "", f"must be {value}")
+            for key, value in wanted.items()
+            if obj.get(key) != value
+        ]
+        if errors:
+            raise invalid_object(self._gvk.group, obj["kind"], meta.name(obj), errors)
+
     def _validate(self, obj: Obj) -> list[FieldError]:
+        self._check_type(obj)
         return [
             *validate_object_meta(obj["metadata"], namespaced=self._namespaced, validate_name=name_is_dns_subdomain),
             *self._value_errors(obj, None),
         ]
 
     def _validate_update(self, obj: Obj, old: Obj) -> list[FieldError]:
+        self._check_type(obj)
         return [
             *validate_object_meta_update(obj["metadata"], old["metadata"]),
             *self._value_errors(obj, old),

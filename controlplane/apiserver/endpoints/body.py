@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps_sorted, loads, loads_unbounded
 from controlplane.apimachinery.codec.json_errors import json_kind
@@ -220,7 +220,7 @@ def _merge(document: Document, served: Served, value: Any) -> tuple[Any, list[st
 def _take(document: Document, served: Served, merged: tuple[Any, list[str]], directive: str, warn: Warn) -> Obj:
     """The object of a parsed body. ``merged``: its value, and the keys that were repeated. Raises APIError."""
     value, problems = merged
-    given = served.gvk
+    gvk = given = served.gvk
     try:
         if not _is_due(value, served):
             if value is None:
@@ -228,24 +228,25 @@ def _take(document: Document, served: Served, merged: tuple[Any, list[str]], dir
             why = _untyped(value)
             if why:
                 raise _unrecognized(served, document.shown, why)
+            _check_kind(value, served, document.shown)
             if not served.resource.native:
                 given = _given_type(value)
-            _check_kind(value, served, document.shown)
         unknown = _decode(value, served)
     except DecodeError as error:
-        raise bad_request(cannot_be_handled(served.gvk, _as_spelled(error, document.json, served), given)) from error
+        raise bad_request(cannot_be_handled(gvk, _as_spelled(error, document.json, served), given)) from error
     if problems and served.resource.native and directive != "Ignore":
         problems = strict_problems(document.json, served.version.schema)
     else:
         problems = [*document.problems, *problems, *unknown]
     if problems and directive == "Strict":
-        raise bad_request(cannot_be_handled(served.gvk, strict_error(problems)))
+        raise bad_request(cannot_be_handled(gvk, strict_error(problems), given))
     if directive == "Warn":
         _warn_all(problems, warn)
-    obj: Obj = value
-    _set_type(obj, served)
-    served.resource.strategy.default(obj)
-    return obj
+    if given is not gvk and given.gv != gvk.gv:
+        raise bad_request(
+            f"the API version in the data ({given.gv}) does not match the expected API version ({gvk.gv})"
+        )
+    return _finished(value, served)
 
 
 def decode_patched(
@@ -264,10 +265,11 @@ def decode_patched(
     Raises:
         APIError: 422 at ``patch``.
     """
-    if not (served.resource.native or _is_due(obj, served)):
-        _refuse_custom_type(obj, served, shown)
     try:
-        _check_kind(obj, served, b"")
+        if served.resource.native:
+            _check_kind(obj, served, b"")
+        elif not _is_due(obj, served):
+            _check_custom_type(obj, shown)
     except APIError as error:
         raise _invalid_patch(shown(), error.message) from error
     try:
@@ -281,9 +283,7 @@ def decode_patched(
         raise _invalid_patch(shown(), strict_error(problems))
     if directive == "Warn":
         _warn_all(problems, warn)
-    _set_type(obj, served)
-    served.resource.strategy.default(obj)
-    return obj
+    return _finished(obj, served)
 
 
 def decode_applied(obj: Obj, served: Served) -> None:
@@ -334,6 +334,8 @@ def _is_json(raw: bytes) -> bool:
 def _decode(value: Obj, served: Served) -> list[str]:
     """Decode, but keep an empty list of managed fields, which asks for a reset, in the form that a decoder does not
     drop. Raises DecodeError."""
+    if not served.resource.native and not _is_due(value, served):  # of a kind without a schema: no more is known
+        return [f'unknown field "metadata.{path}"' for path in decode_metadata(value)] if "metadata" in value else []
     meta = value.get("metadata")
     reset = isinstance(meta, dict) and meta.get("managedFields") == []
     unknown = served.decoder.decode(value)
@@ -393,11 +395,7 @@ def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
         raise _unreadable(served, raw, f"unexpected GroupVersion string: {api_version}")
     if not served.resource.native and not kind:
         raise _unreadable(served, raw, f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'")
-    if not served.resource.native:
-        if kind == gvk.kind and api_version == gvk.api_version:
-            return
-        raise _wrong_custom_kind(value, served)
-    if kind in (None, "", gvk.kind) and api_version in (None, "", gvk.api_version):
+    if not served.resource.native or (kind in (None, "", gvk.kind) and api_version in (None, "", gvk.api_version)):
         return
     raise bad_request(_wrong_kind(kind, api_version, gvk, whole=bool(raw)))
 
@@ -409,47 +407,18 @@ def _wrong_kind(kind: Any, api_version: Any, served: GVK, *, whole: bool) -> str
     return wrong_kind(GVK(gv.group, gv.version, str(kind or served.kind)), served, whole=whole)
 
 
-def _refuse_custom_type(obj: Obj, served: Served, shown: Callable[[], str]) -> NoReturn:
-    """Refuse the other kind that a patch has made of a custom object: what does not decode first, as for any kind.
+def _check_custom_type(obj: Obj, shown: Callable[[], str]) -> None:
+    """What a patch has made of a custom object must say what it is: whether that is its kind is for its validation.
 
     Raises:
-        APIError: 422.
+        APIError: it does not; the message is that of Kubernetes' decoder.
     """
-    gvk = served.gvk
-    try:
-        if why := _untyped(obj):
-            raise DecodeError(f"couldn't get version/kind; json parse error: {why}")
-        if (obj.get("apiVersion") or "").count("/") > 1:
-            raise DecodeError(f"unexpected GroupVersion string: {obj['apiVersion']}")
-        if not obj.get("kind"):
-            raise DecodeError(f"Object 'Kind' is missing in '{shown()}'")
-        _decode_any_metadata(obj)
-    except DecodeError as error:
-        raise _invalid_patch(shown(), str(error)) from error
-    wanted = {"kind": gvk.kind, "apiVersion": gvk.api_version}
-    errors = [
-        field.invalid(key, obj.get(key) or "", f"must be {value}")
-        for key, value in wanted.items()
-        if obj.get(key) != value
-    ]
-    raise invalid(gvk.group, obj["kind"], _name(obj), errors)
-
-
-def _wrong_custom_kind(value: Obj, served: Served) -> APIError:
-    """Custom objects have no types that their kind could be found among: the version is compared, which no default is
-    there for, then the kind.
-
-    Raises:
-        DecodeError: its metadata is none.
-    """
-    gvk, given = served.gvk, _given_type(value)
-    _decode_any_metadata(value)
-    if given.api_version != gvk.api_version:
-        return bad_request(
-            f"the API version in the data ({given.api_version}) does not match the expected API version"
-            f" ({gvk.api_version})"
-        )
-    return invalid(gvk.group, given.kind, _name(value), [field.invalid("kind", given.kind, f"must be {gvk.kind}")])
+    if why := _untyped(obj):
+        raise bad_request(f"couldn't get version/kind; json parse error: {why}")
+    if (obj.get("apiVersion") or "").count("/") > 1:
+        raise bad_request(f"unexpected GroupVersion string: {obj['apiVersion']}")
+    if not obj.get("kind"):
+        raise bad_request(f"Object 'Kind' is missing in '{shown()}'")
 
 
 def _given_type(value: Obj) -> GVK:
@@ -458,14 +427,15 @@ def _given_type(value: Obj) -> GVK:
     return GVK(group, version, value.get("kind") or "")
 
 
-def _decode_any_metadata(value: Obj) -> None:
-    """Metadata is decoded whatever an object's kind is. Raises DecodeError."""
-    if "metadata" in value:
-        decode_metadata(value)
-
-
-def _name(value: Obj) -> str:
-    return (value.get("metadata") or {}).get("name") or ""
+def _finished(value: Obj, served: Served) -> Obj:
+    """A decoded object with the type that it is served as, and defaults; one of another type waits for its validation,
+    which refuses it."""
+    if served.resource.native or _is_due(value, served):
+        _set_type(value, served)
+        served.resource.strategy.default(value)
+    elif value.get("metadata") is None:
+        value["metadata"] = {}
+    return value
 
 
 def _set_type(value: Obj, served: Served) -> None:
