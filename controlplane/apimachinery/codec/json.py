@@ -94,11 +94,12 @@ def loads_unbounded(text: bytes | str) -> Any:
 
 
 def _dumps_long(value: Any, option: int, error: orjson.JSONEncodeError) -> bytes:
-    """Encode what could not be because of its integers, which orjson writes up to 64 bits."""
-    if "64-bit" not in str(error):
+    """Encode what could not be because of its numbers: orjson writes integers up to 64 bits, and floats of no other
+    class."""
+    if "ecursion" in str(error):
         raise _encoding_error(error) from error
     try:
-        return orjson.dumps(_with_long_integers(value), option=option)
+        return orjson.dumps(_with_long_integers(value), default=_plain_float, option=option)
     except orjson.JSONEncodeError as e:
         raise _encoding_error(e) from e
 
@@ -111,6 +112,12 @@ def _with_long_integers(value: Any) -> Any:
     if type(value) is int and not -(2**63) <= value < 2**64:
         return orjson.Fragment(str(value).encode())
     return value
+
+
+def _plain_float(value: Any) -> float:
+    if isinstance(value, float):
+        return float(value)
+    raise TypeError
 
 
 def _encoding_error(e: orjson.JSONEncodeError) -> Exception:

@@ -19,7 +19,7 @@ import orjson
 from controlplane.apimachinery.identity import Obj
 from controlplane.apimachinery.patch.errors import MalformedPatch, PatchError, PatchNotApplicable
 from controlplane.apimachinery.schema.native import GO_TYPE
-from controlplane.apimachinery.validation.field import go_value
+from controlplane.apimachinery.validation.field import go_text, go_value
 
 __all__ = ["StrategicMergeError", "apply_strategic_merge_patch"]
 
@@ -103,7 +103,7 @@ def _whole_map(patch: Obj) -> Obj:
         return {k: v for k, v in patch.items() if k != MARKER}
     if patch[MARKER] == "delete":
         return {}
-    raise StrategicMergeError(f"unknown patch type: {patch[MARKER]} in map: {go_value(patch)}")
+    raise StrategicMergeError(f"unknown patch type: {go_text(patch[MARKER])} in map: {go_value(patch)}")
 
 
 def _merge_field(out: Obj, key: str, value: Any, schema: Obj) -> None:
@@ -257,7 +257,7 @@ def _apply_item_directives(live: list[Any], patch: list[Any], merge_key: str) ->
         elif directive == "merge":
             raise StrategicMergeError("merging lists cannot yet be specified in the patch")
         else:
-            raise StrategicMergeError(f"unknown patch type: {directive} in map: {go_value(item)}")
+            raise StrategicMergeError(f"unknown patch type: {go_text(directive)} in map: {go_value(item)}")
     return (plain, []) if replace else (live, plain)
 
 

@@ -176,9 +176,11 @@ def _metadata() -> _Decode:
     return _record(OBJECT_META)
 
 
-def cannot_be_handled(gvk: GVK, problem: str) -> str:
-    """What a client is told about a body that does not fit its kind (400 BadRequest)."""
-    return f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {problem}'
+def cannot_be_handled(gvk: GVK, problem: str, given: GVK | None = None) -> str:
+    """What a client is told about a body that does not fit its kind (400 BadRequest). ``given``: the kind and version
+    that it says it has, if not those."""
+    given = given or gvk
+    return f'{given.kind} in version "{given.version}" cannot be handled as a {gvk.kind}: {problem}'
 
 
 def strict_error(problems: Sequence[str]) -> str:

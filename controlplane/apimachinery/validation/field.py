@@ -22,6 +22,7 @@ __all__ = [
     "go_json",
     "go_number",
     "go_quoted",
+    "go_text",
     "go_value",
     "invalid",
     "not_found",
@@ -138,6 +139,26 @@ def go_value(value: Any) -> str:
         case list():
             return f"[{' '.join(map(go_value, value))}]"
     return f"map[{' '.join(f'{key}:{go_value(value[key])}' for key in sorted(value))}]"
+
+
+def go_text(value: Any) -> str:
+    """A JSON value as Go prints it with %s, which is for text alone: of all else it names the type."""
+    match value:
+        case str():
+            return value
+        case list():
+            return f"[{' '.join(map(go_text, value))}]"
+        case dict():
+            return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
+        case None:
+            return "%!s(<nil>)"
+        case bool():
+            kind = "bool"
+        case int():
+            kind = "int64"
+        case _:
+            kind = "float64"
+    return f"%!s({kind}={go_value(value)})"
 
 
 def go_quoted(text: str) -> str:

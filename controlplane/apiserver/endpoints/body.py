@@ -9,13 +9,19 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from controlplane.apimachinery.codec.json import MalformedJSON, dumps_sorted, loads, loads_unbounded
 from controlplane.apimachinery.codec.json_errors import json_kind
 from controlplane.apimachinery.codec.json_text import well_formed
 from controlplane.apimachinery.identity import GVK, GroupVersion, Obj
-from controlplane.apimachinery.schema.decode import DecodeError, SpelledFloat, cannot_be_handled, strict_error
+from controlplane.apimachinery.schema.decode import (
+    DecodeError,
+    SpelledFloat,
+    cannot_be_handled,
+    decode_metadata,
+    strict_error,
+)
 from controlplane.apimachinery.schema.duplicates import merge_duplicates
 from controlplane.apimachinery.schema.strict import in_order_of_keys, strict_problems
 from controlplane.apimachinery.status import APIError, bad_request, invalid, request_entity_too_large
@@ -214,17 +220,20 @@ def _merge(document: Document, served: Served, value: Any) -> tuple[Any, list[st
 def _take(document: Document, served: Served, merged: tuple[Any, list[str]], directive: str, warn: Warn) -> Obj:
     """The object of a parsed body. ``merged``: its value, and the keys that were repeated. Raises APIError."""
     value, problems = merged
-    if not _is_due(value, served):
-        if value is None:
-            value = {}
-        why = _untyped(value)
-        if why:
-            raise _unrecognized(served, document.shown, why)
-        _check_kind(value, served, document.shown)
+    given = served.gvk
     try:
+        if not _is_due(value, served):
+            if value is None:
+                value = {}
+            why = _untyped(value)
+            if why:
+                raise _unrecognized(served, document.shown, why)
+            if not served.resource.native:
+                given = _given_type(value)
+            _check_kind(value, served, document.shown)
         unknown = _decode(value, served)
     except DecodeError as error:
-        raise bad_request(cannot_be_handled(served.gvk, _as_spelled(error, document.json, served))) from error
+        raise bad_request(cannot_be_handled(served.gvk, _as_spelled(error, document.json, served), given)) from error
     if problems and served.resource.native and directive != "Ignore":
         problems = strict_problems(document.json, served.version.schema)
     else:
@@ -255,8 +264,8 @@ def decode_patched(
     Raises:
         APIError: 422 at ``patch``.
     """
-    if not served.resource.native:
-        _check_custom_type(obj, served)
+    if not (served.resource.native or _is_due(obj, served)):
+        _refuse_custom_type(obj, served, shown)
     try:
         _check_kind(obj, served, b"")
     except APIError as error:
@@ -384,10 +393,12 @@ def _check_kind(value: Obj, served: Served, raw: bytes) -> None:
         raise _unreadable(served, raw, f"unexpected GroupVersion string: {api_version}")
     if not served.resource.native and not kind:
         raise _unreadable(served, raw, f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'")
+    if not served.resource.native:
+        if kind == gvk.kind and api_version == gvk.api_version:
+            return
+        raise _wrong_custom_kind(value, served)
     if kind in (None, "", gvk.kind) and api_version in (None, "", gvk.api_version):
         return
-    if not served.resource.native:
-        raise _wrong_custom_kind(value, served)
     raise bad_request(_wrong_kind(kind, api_version, gvk, whole=bool(raw)))
 
 
@@ -398,34 +409,63 @@ def _wrong_kind(kind: Any, api_version: Any, served: GVK, *, whole: bool) -> str
     return wrong_kind(GVK(gv.group, gv.version, str(kind or served.kind)), served, whole=whole)
 
 
-def _check_custom_type(obj: Obj, served: Served) -> None:
-    """A patch of a custom object may not make another kind of it.
+def _refuse_custom_type(obj: Obj, served: Served, shown: Callable[[], str]) -> NoReturn:
+    """Refuse the other kind that a patch has made of a custom object: what does not decode first, as for any kind.
 
     Raises:
         APIError: 422.
     """
     gvk = served.gvk
+    try:
+        if why := _untyped(obj):
+            raise DecodeError(f"couldn't get version/kind; json parse error: {why}")
+        if (obj.get("apiVersion") or "").count("/") > 1:
+            raise DecodeError(f"unexpected GroupVersion string: {obj['apiVersion']}")
+        if not obj.get("kind"):
+            raise DecodeError(f"Object 'Kind' is missing in '{shown()}'")
+        _decode_any_metadata(obj)
+    except DecodeError as error:
+        raise _invalid_patch(shown(), str(error)) from error
     wanted = {"kind": gvk.kind, "apiVersion": gvk.api_version}
     errors = [
         field.invalid(key, obj.get(key) or "", f"must be {value}")
         for key, value in wanted.items()
         if obj.get(key) != value
     ]
-    if errors:
-        name = (obj.get("metadata") or {}).get("name") or ""
-        raise invalid(gvk.group, obj.get("kind") or "", name, errors)
+    raise invalid(gvk.group, obj["kind"], _name(obj), errors)
 
 
 def _wrong_custom_kind(value: Obj, served: Served) -> APIError:
-    """Custom objects have no types that their kind could be found among: the version is compared, then the kind."""
-    gvk = served.gvk
-    given, kind = value.get("apiVersion") or gvk.api_version, value.get("kind")
-    if given != gvk.api_version:
+    """Custom objects have no types that their kind could be found among: the version is compared, which no default is
+    there for, then the kind.
+
+    Raises:
+        DecodeError: its metadata is none.
+    """
+    gvk, given = served.gvk, _given_type(value)
+    _decode_any_metadata(value)
+    if given.api_version != gvk.api_version:
         return bad_request(
-            f"the API version in the data ({given}) does not match the expected API version ({gvk.api_version})"
+            f"the API version in the data ({given.api_version}) does not match the expected API version"
+            f" ({gvk.api_version})"
         )
-    name = (value.get("metadata") or {}).get("name") or ""
-    return invalid(gvk.group, str(kind), name, [field.invalid("kind", kind, f"must be {gvk.kind}")])
+    return invalid(gvk.group, given.kind, _name(value), [field.invalid("kind", given.kind, f"must be {gvk.kind}")])
+
+
+def _given_type(value: Obj) -> GVK:
+    """What a custom object says that it is; nothing where it says nothing."""
+    group, _, version = (value.get("apiVersion") or "").rpartition("/")
+    return GVK(group, version, value.get("kind") or "")
+
+
+def _decode_any_metadata(value: Obj) -> None:
+    """Metadata is decoded whatever an object's kind is. Raises DecodeError."""
+    if "metadata" in value:
+        decode_metadata(value)
+
+
+def _name(value: Obj) -> str:
+    return (value.get("metadata") or {}).get("name") or ""
 
 
 def _set_type(value: Obj, served: Served) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from controlplane.apimachinery.codec.json import MAX_DEPTH, MalformedJSON, TooDeep, dumps, dumps_sorted, loads
+from controlplane.apimachinery.schema.decode import SpelledFloat
 
 
 def nested(depth: int, inner: Any = None) -> Any:
@@ -86,6 +87,10 @@ def test_writing_too_deep_is_the_same_error() -> None:
 def test_what_json_cannot_express_is_a_type_error() -> None:
     with pytest.raises(TypeError):
         dumps({"a": object()})
+
+
+def test_a_float_of_another_class_is_written_as_the_number_it_is() -> None:
+    assert dumps({"a": [SpelledFloat("1.50"), 2**70]}) == b'{"a":[1.5,1180591620717411303424]}'
 
 
 def test_sorted_bytes_do_not_depend_on_order() -> None:

@@ -120,6 +120,14 @@ def test_merges(live: Any, patch: Any, expected: Any) -> None:
             id="directive",
         ),
         pytest.param(
+            {},
+            {"$patch": ["x", 5, None, True, 1.5, {"a": 1}]},
+            StrategicMergeError,
+            "unknown patch type: [x %!s(int64=5) %!s(<nil>) %!s(bool=true) %!s(float64=1.5) map[a:%!s(int64=1)]]"
+            " in map: map[$patch:[x 5 <nil> true 1.5 map[a:1]]]",
+            id="directive-that-is-no-text",
+        ),
+        pytest.param(
             {"items": [{"name": "a"}]},
             {"items": [{"x": 1}]},
             StrategicMergeError,
