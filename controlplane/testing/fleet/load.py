@@ -71,6 +71,21 @@ class Load:
             ]
         return writers, informers
 
+    async def reach(self) -> None:
+        """Wait until every kind can be listed, for up to 30 s each.
+
+        Raises:
+            ValueError: it cannot.
+        """
+        for kind, client in zip(self.kinds, self._clients, strict=True):
+            why = ""
+            try:
+                async with asyncio.timeout(SETTLE_SECONDS):
+                    while why := await _refusal(client, kind.namespace):  # noqa: ASYNC110 - another server's state
+                        await asyncio.sleep(PAUSE_SECONDS)
+            except TimeoutError:
+                raise ValueError(f"{kind.gvr.gv} {kind.gvr.resource}: cannot be listed: {why}") from None
+
     def end(self) -> None:
         """Let the writers finish what they have begun."""
         self._ending = True
@@ -110,7 +125,9 @@ class Load:
         while not self._ending:
             key = Key(kind.namespace, f"{NAME_PREFIX}{number}-{turn}")
             turn += 1
-            await self._create(kind, ledger, client, key)
+            if not await self._create(kind, ledger, client, key):
+                await asyncio.sleep(kind.pause_seconds)
+                continue
             made.append(key)
             await asyncio.sleep(kind.pause_seconds)
             await self._patch(ledger, client, key, {"metadata": {"labels": {"turn": str(turn)}}})
@@ -118,7 +135,8 @@ class Load:
                 await self._delete(ledger, client, made.pop(0))
             await asyncio.sleep(kind.pause_seconds)
 
-    async def _create(self, kind: LoadedKind, ledger: Ledger, client: ResourceClient, key: Key) -> None:
+    async def _create(self, kind: LoadedKind, ledger: Ledger, client: ResourceClient, key: Key) -> bool:
+        """Whether it has been created."""
         metadata: Obj = {**(kind.sample.get("metadata") or {}), "name": key.name}
         if key.namespace:
             metadata["namespace"] = key.namespace
@@ -131,7 +149,7 @@ class Load:
                     raise
                 ledger.stored(await client.get(key))  # the answer to an earlier try was lost
 
-        await _until_done(ledger, f"create {key}", create)
+        return await _until_done(ledger, f"create {key}", create)
 
     async def _patch(self, ledger: Ledger, client: ResourceClient, key: Key, patch: Obj) -> None:
         async def apply(*, again: bool) -> None:  # a merge patch may be repeated
@@ -155,17 +173,35 @@ class Load:
         await _until_done(ledger, f"delete {key}", delete)
 
 
-async def _until_done(ledger: Ledger, what: str, attempt: Callable[..., Awaitable[None]]) -> None:
-    """Try until it works; a refusal that does not say "later" is a fault, and ends it."""
+async def _refusal(client: ResourceClient, namespace: str) -> str:
+    """Why a kind cannot be listed now; ``""``: it can.
+
+    Raises:
+        ValueError: nor later.
+    """
+    try:
+        await client.list(namespace)
+    except APIError as error:
+        why = f"{error.code} {error.reason}: {error}"
+        if error.code not in RETRIABLE:
+            raise ValueError(f"{client.gvr.gv} {client.gvr.resource}: cannot be listed: {why}") from error
+        return why
+    except (Unreachable, StreamBroken) as error:
+        return str(error)
+    return ""
+
+
+async def _until_done(ledger: Ledger, what: str, attempt: Callable[..., Awaitable[None]]) -> bool:
+    """Try until it works, which is True; a refusal that does not say "later" is a fault, and ends it."""
     again = False
     while True:
         try:
             await attempt(again=again)
-            return
+            return True
         except APIError as error:
             if error.code not in RETRIABLE:
                 ledger.faults.append(f"{ledger.resource} {what}: {error.code} {error.reason}: {error}")
-                return
+                return False
             ledger.retried[f"{error.code} {error.reason}"] += 1
         except (Unreachable, StreamBroken) as error:
             ledger.retried[type(error).__name__] += 1
@@ -183,8 +219,15 @@ async def under_load(servers: Fleet, kinds: Sequence[LoadedKind]) -> AsyncIterat
 @asynccontextmanager
 async def load_with(client: APIClient, kinds: Sequence[LoadedKind]) -> AsyncIterator[Load]:
     """Load inside the block, by any client. It begins once all informers have their first state, and ends once they
-    show what was written, or have had 30 s for it; then ``check`` tells."""
+    show what was written, or have had 30 s for it; then ``check`` tells.
+
+    Raises:
+        ValueError: there are no kinds, or one cannot be listed; the text says why.
+    """
+    if not kinds:
+        raise ValueError("kinds: there must be one, or nothing is loaded")
     load = Load(kinds, client)
+    await load.reach()
     async with TaskGroup("load") as group:
         writers, informers = load.start(group)
         for informer in informers:

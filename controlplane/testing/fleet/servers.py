@@ -56,7 +56,7 @@ class Fleet:
         if name in self.servers:
             raise ValueError(f"server {name!r} runs already; running: {', '.join(self.servers)}")
         directory = self.directory / name
-        directory.mkdir(exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         config = plane_config(directory, cert_dir=self.directory / "certs")
         config.open_store, config.port = self.store.open, self._ports.get(name, 0)
         configure(config)
@@ -76,6 +76,7 @@ class Fleet:
 
     async def stop(self, name: str) -> None:
         """End a server in order, as SIGTERM does: it takes back what it has said of itself and lets requests finish."""
+        self._running(name)
         del self.servers[name]
         await self._stacks.pop(name).aclose()
         for balancer in self._balancers:
@@ -87,8 +88,9 @@ class Fleet:
         Args:
             record_runs_out: do not wait for that: the others forget it now.
         """
-        id_ = _id_of(self.servers[name])
-        self.servers[name].control_plane.server.hooks.abandon()
+        plane = self._running(name)
+        id_ = _id_of(plane)
+        plane.control_plane.server.hooks.abandon()
         await self.stop(name)
         if record_runs_out:
             self._gone.add(id_)
@@ -109,7 +111,10 @@ class Fleet:
             names: which, in this order; by default all. ``between``: called with the name of each server that has just
                 been replaced, for looking at the mixed state.
         """
-        for name in names or list(self.servers):
+        names = names or list(self.servers)
+        for name in names:  # all, before one is stopped
+            self._running(name)
+        for name in names:
             await self.stop(name)
             await self.start(name, configure)
             if between is not None:
@@ -122,6 +127,12 @@ class Fleet:
             await balancer.add(name, plane.kubeconfig)
         self._balancers.append(balancer)
         return balancer
+
+    def _running(self, name: str) -> Plane:
+        """Raises ValueError."""
+        if name not in self.servers:
+            raise ValueError(f"no server {name!r} runs; running: {', '.join(self.servers) or 'none'}")
+        return self.servers[name]
 
     async def heard(self) -> None:
         """Wait until every server sees the records of all others and, with the peer proxy, what they serve; and nothing
