@@ -11,8 +11,9 @@ from controlplane.cel.ast import UNFOLDED, Call, Const, Expr, ListExpr, MapExpr
 from controlplane.cel.check.validators import walk
 from controlplane.cel.equality import shown
 from controlplane.cel.errors import EvalError
-from controlplane.cel.evaluate.dispatch import choose
+from controlplane.cel.evaluate.dispatch import choose, fits
 from controlplane.cel.functions import NOT_CONSTANT
+from controlplane.cel.types import Type
 from controlplane.cel.values import Optional, Value
 
 __all__ = ["ProgramError", "add_entry", "constant", "fold_all"]
@@ -58,7 +59,13 @@ def _bind(call: Call) -> None:
         if overload.bind is not None:
             given = call.args if call.target is None else [call.target, *call.args]
             arguments = arguments or [constant(argument) for argument in given]
-            overload.bind(*arguments)
+            if all(_may_be(param, value) for param, value in zip(overload.params, arguments, strict=True)):
+                overload.bind(*arguments)
+
+
+def _may_be(wanted: Type, value: Value) -> bool:
+    """Whether a value, if it is known, can be given where the type is wanted: one of another type is told when called."""
+    return value is NOT_CONSTANT or fits(wanted, value)
 
 
 def _folded(expr: Expr) -> Value:

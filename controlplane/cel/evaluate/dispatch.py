@@ -39,8 +39,6 @@ def fits(wanted: Type, value: Value) -> bool:
         return type(value) is known
     if wanted.is_optional:
         return type(value) is Optional
-    if kind == "object" and type(value) is dict:
-        return True
     declared = getattr(value, "cel_type", None)
     return isinstance(declared, Type) and declared.name == wanted.name
 

@@ -6,6 +6,7 @@ Source: kubernetes/apiserver ``pkg/cel/library/lists.go``, google/cel-go v0.26 `
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from itertools import chain, pairwise
 
 from controlplane.cel import ast
@@ -31,7 +32,17 @@ from controlplane.cel.types import (
     list_of,
     param,
 )
-from controlplane.cel.values import INT_MAX, INT_MIN, Duration, UInt, Value, checked_int, checked_uint, type_of
+from controlplane.cel.values import (
+    INT_MAX,
+    INT_MIN,
+    Duration,
+    Timestamp,
+    UInt,
+    Value,
+    checked_int,
+    checked_uint,
+    type_of,
+)
 
 __all__ = ["KUBERNETES_LISTS", "lists"]
 
@@ -55,24 +66,57 @@ _FLATTENING = 5
 
 
 def _is_sorted(values: list[Value]) -> bool:
-    return not any(later < earlier for earlier, later in pairwise(values))
+    if _are_alike(values):
+        return not any(later < earlier for earlier, later in pairwise(values))
+    ordered = map(_with_order, values)
+    return not any(_is_less(later, earlier) for earlier, later in pairwise(ordered))
 
 
 def _minimum(values: list[Value]) -> Value:
     if not values:
         raise EvalError("min called on empty list")
-    return min(values)
+    if _are_alike(values):
+        return min(values)
+    return reduce(lambda least, value: value if _is_less(value, least) else least, map(_with_order, values))
 
 
 def _maximum(values: list[Value]) -> Value:
     if not values:
         raise EvalError("max called on empty list")
-    return max(values)
+    if _are_alike(values):
+        return max(values)
+    return reduce(lambda most, value: value if _is_less(most, value) else most, map(_with_order, values))
+
+
+def _are_alike(values: list[Value]) -> bool:
+    """Whether all are of one type that has an order, as they are unless they come from what has no types."""
+    classes = set(map(type, values))
+    return len(classes) <= 1 and classes <= _ORDERED
+
+
+def _with_order(value: Value) -> Value:
+    """The value. Raises EvalError: its type has no order."""
+    if type(value) not in _ORDERED:
+        raise EvalError("no such overload")
+    return value
+
+
+def _is_less(one: Value, other: Value) -> bool:
+    """Of two values with an order of their own; what has none in common is not less."""
+    if type(one) is type(other) or {type(one), type(other)} <= _NUMBERS:
+        return bool(one < other)
+    return False
+
+
+_NUMBERS = frozenset({int, UInt, float})
+_ORDERED = _NUMBERS | {bool, bytes, str, Duration, Timestamp}
 
 
 def _sum_ints(values: list[int]) -> int:
     total = 0
     for value in values:
+        if type(value) is not int:  # from what has no types
+            raise EvalError("no such overload")
         total = checked_int(total + value)
     return total
 
