@@ -64,7 +64,7 @@ def _bind(call: Call) -> None:
 
 
 def _may_be(wanted: Type, value: Value) -> bool:
-    """Whether a value, if it is known, can be given where the type is wanted: one of another type is told when called."""
+    """Whether a value, if it is known, can be given where the type is wanted: if not, the call says so."""
     return value is NOT_CONSTANT or fits(wanted, value)
 
 
