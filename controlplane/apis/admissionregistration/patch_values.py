@@ -17,7 +17,7 @@ from controlplane.cel.errors import EvalError
 from controlplane.cel.library.jsonpatch import PATCH_FIELDS, JSONPatch
 from controlplane.cel.timestamps import format_duration, format_timestamp
 from controlplane.cel.types import DYN, Type, object_type
-from controlplane.cel.values import Duration, Timestamp, Value
+from controlplane.cel.values import Duration, Optional, Timestamp, Value
 
 __all__ = ["ObjectValue", "PatchTypes", "json_of", "misplaced"]
 
@@ -92,22 +92,23 @@ def _misplaced(value: Value, path: str) -> Iterator[str]:
             yield from _misplaced(item, path)
 
 
-def json_of(value: Value) -> Any:
-    """The JSON value of a CEL value; objects that were there before stay as they are.
+def json_of(value: Value, *, in_doubles: bool = False) -> Any:
+    """The JSON value of a CEL value; objects that were there before stay as they are. ``in_doubles``: integers that a
+    double cannot hold become texts, as where cel-go makes a protobuf value of it.
 
     Raises:
         EvalError: it has none.
     """
     if isinstance(value, ObjectValue):
-        return {name: json_of(inner) for name, inner in value.fields.items()}
+        return {name: json_of(inner, in_doubles=in_doubles) for name, inner in value.fields.items()}
     kind = type(value)
     if kind is list:
-        return [json_of(item) for item in value]
+        return [json_of(item, in_doubles=in_doubles) for item in value]
     if kind is dict:
         for key in value:
             if not isinstance(key, str):
                 raise EvalError(f"map key {key!r} is not a string")
-        return {key: json_of(item) for key, item in value.items()}
+        return {key: json_of(item, in_doubles=in_doubles) for key, item in value.items()}
     if kind is bytes:
         return base64.b64encode(value).decode()
     if isinstance(value, Timestamp):
@@ -117,5 +118,18 @@ def json_of(value: Value) -> Any:
     if value is None or kind in (bool, str, float):
         return value
     if isinstance(value, int):
-        return int(value)
-    raise EvalError(f"a value of type {value.cel_type} has no JSON")
+        return int(value) if not in_doubles or abs(value) < 2**53 else str(int(value))
+    if isinstance(value, Optional):
+        return json_of(value.value, in_doubles=in_doubles)
+    raise EvalError(_no_json(value))
+
+
+def _no_json(value: Value) -> str:
+    if isinstance(value, Type):
+        return "type conversion not supported for 'type'"
+    name = value.cel_type.name.rpartition(".")[2]
+    return f"type conversion error from '{_GO_NAMES.get(name, name)}' to '*structpb.Value'"
+
+
+_GO_NAMES = {"NamedFormat": "Format"}
+"""Types of Kubernetes' libraries that have another name in Go."""

@@ -104,6 +104,9 @@ def _patched(value: Any, obj: Obj) -> Obj | None:
         raise MutationFailed(f"JSON Patch: {error}") from error
 
 
+_NO_JSON = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+
+
 def _operation(patch: Any) -> Obj:
     if not isinstance(patch, JSONPatch):
         raise MutationFailed("type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch")
@@ -114,7 +117,10 @@ def _operation(patch: Any) -> Obj:
         given = patch["value"]
         if isinstance(given, ObjectValue):
             _check_places(given)
-        operation["value"] = json_of(given)
+        try:
+            operation["value"] = json_of(given, in_doubles=True)
+        except EvalError as error:
+            raise MutationFailed(f"{_NO_JSON}: {error}") from error
     return operation
 
 
